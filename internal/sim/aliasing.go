@@ -23,18 +23,6 @@ type alias struct {
 	as   client.Object // as it was stored; shared by all worlds
 }
 
-// kept returns the object in the cache, or nil.
-func (c *cache) kept(key types.NamespacedName) client.Object {
-	stored := c.objects[key]
-	for _, l := range c.aliases {
-		if l.as == stored {
-			return l.kept
-		}
-	}
-
-	return stored
-}
-
 // lend returns the object in the cache without a copy. It is the same for all readers of this version.
 func (c *cache) lend(key types.NamespacedName) client.Object {
 	kept, stored := c.kept(key), c.objects[key]
@@ -45,6 +33,18 @@ func (c *cache) lend(key types.NamespacedName) client.Object {
 	}
 
 	return kept
+}
+
+// kept returns the object in the cache, or nil.
+func (c *cache) kept(key types.NamespacedName) client.Object {
+	stored := c.objects[key]
+	for _, l := range c.aliases {
+		if l.as == stored {
+			return l.kept
+		}
+	}
+
+	return stored
 }
 
 // judgeAliases judges that a pass which has ended did not mutate the objects that the cache returned to it.
@@ -81,6 +81,9 @@ func (w *World) judgeUntouched(l alias) {
 	}
 }
 
+// A layouts has the indirections of struct types that were asked for.
+type layouts struct{ known sync.Map }
+
 // alike says whether everything that two structs of one type refer to is equal. Fields without indirection are skipped:
 // a reader has its own copy of them. If it returns false, a closer comparison decides: a time or a quantity may have
 // another representation.
@@ -105,30 +108,11 @@ func (l *layouts) alike(a, b reflect.Value) bool {
 	return true
 }
 
-// same is a reflect.DeepEqual of two fields that is fast for the most frequent types.
-func same(a, b reflect.Value) bool {
-	switch is := a.Addr().Interface().(type) {
-	case *map[string]string:
-		return maps.Equal(*is, *b.Addr().Interface().(*map[string]string))
-	case *[]string:
-		return slices.Equal(*is, *b.Addr().Interface().(*[]string))
-	case *[]commonv1.Condition:
-		return slices.Equal(*is, *b.Addr().Interface().(*[]commonv1.Condition))
-	default:
-		return reflect.DeepEqual(a.Interface(), b.Interface())
-	}
-}
-
-var timeType = reflect.TypeFor[time.Time]()
-
 // An indirection is a field through which a copy of a struct shares memory with the original.
 type indirection struct {
 	field      int
 	unexported bool // it is not exported
 }
-
-// A layouts has the indirections of struct types that were asked for.
-type layouts struct{ known sync.Map }
 
 // of returns the indirections of a struct type.
 func (l *layouts) of(t reflect.Type) []indirection {
@@ -162,18 +146,20 @@ func (l *layouts) indirect(t reflect.Type) bool {
 	}
 }
 
-// jsonOf returns an object as the API server stores it.
-func jsonOf(o client.Object) any {
-	var image any
-	data, err := json.Marshal(o)
-	if err == nil {
-		err = json.Unmarshal(data, &image)
-	}
-	if err != nil {
-		return map[string]any{"?": err.Error()}
-	}
+var timeType = reflect.TypeFor[time.Time]()
 
-	return image
+// same is a reflect.DeepEqual of two fields that is fast for the most frequent types.
+func same(a, b reflect.Value) bool {
+	switch is := a.Addr().Interface().(type) {
+	case *map[string]string:
+		return maps.Equal(*is, *b.Addr().Interface().(*map[string]string))
+	case *[]string:
+		return slices.Equal(*is, *b.Addr().Interface().(*[]string))
+	case *[]commonv1.Condition:
+		return slices.Equal(*is, *b.Addr().Interface().(*[]commonv1.Condition))
+	default:
+		return reflect.DeepEqual(a.Interface(), b.Interface())
+	}
 }
 
 // differ returns the path of the first difference of two JSON values, or nothing. It does not return the values, which
@@ -197,4 +183,18 @@ func differ(a, b any, at string) string {
 	}
 
 	return ""
+}
+
+// jsonOf returns an object as the API server stores it.
+func jsonOf(o client.Object) any {
+	var image any
+	data, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(data, &image)
+	}
+	if err != nil {
+		return map[string]any{"?": err.Error()}
+	}
+
+	return image
 }

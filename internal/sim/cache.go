@@ -36,18 +36,6 @@ func newCache(server *apiserver.Server, kind schema.GroupVersionKind, lag time.D
 	return c
 }
 
-func (c *cache) apply(change apiserver.Change) {
-	c.read++
-	if change.Kind != c.kind {
-		return
-	}
-	if change.Type == apiserver.Deleted {
-		delete(c.objects, change.Key)
-	} else {
-		c.objects[change.Key] = change.Object
-	}
-}
-
 // deliver applies the changes that are due, and passes them on.
 func (c *cache) deliver(now time.Time, handle func(notice)) {
 	if now.Before(c.frozen) {
@@ -68,6 +56,18 @@ func (c *cache) deliver(now time.Time, handle func(notice)) {
 			change.Old = old
 			handle(notice{Change: change})
 		}
+	}
+}
+
+func (c *cache) apply(change apiserver.Change) {
+	c.read++
+	if change.Kind != c.kind {
+		return
+	}
+	if change.Type == apiserver.Deleted {
+		delete(c.objects, change.Key)
+	} else {
+		c.objects[change.Key] = change.Object
 	}
 }
 

@@ -20,31 +20,10 @@ const (
 var forms = []string{"canary-of-", base64.RawStdEncoding.EncodeToString([]byte("canary-of")),
 	hex.EncodeToString([]byte("canary-of-"))}
 
-// shortestForm is the length of the shortest form.
-const shortestForm = 10
-
 // addSecrets adds texts to the secrets.
 func (w *World) addSecrets(secrets ...string) {
 	w.secrets.forms = append(slices.Clone(w.secrets.forms), secrets...)
 	w.secrets.shortest = len(slices.MinFunc(w.secrets.forms, func(a, b string) int { return len(a) - len(b) }))
-}
-
-// containsSecret says whether a JSON value contains a secret.
-func (w *World) containsSecret(value any) bool {
-	switch v := value.(type) {
-	case string:
-		return w.isSecret(v)
-	case []any:
-		return slices.ContainsFunc(v, w.containsSecret)
-	case map[string]any:
-		for _, item := range v {
-			if w.containsSecret(item) {
-				return true
-			}
-		}
-	}
-
-	return false
 }
 
 // secretPath returns the path of a secret in a JSON value, or nothing.
@@ -74,6 +53,24 @@ func (w *World) secretPath(value any, path string) string {
 	return ""
 }
 
+// containsSecret says whether a JSON value contains a secret.
+func (w *World) containsSecret(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return w.isSecret(v)
+	case []any:
+		return slices.ContainsFunc(v, w.containsSecret)
+	case map[string]any:
+		for _, item := range v {
+			if w.containsSecret(item) {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
 // leakyError returns the text of an error of a careless system, which contains all secrets that the reconciler can know
 // and redact.
 func (o Operation) leakyError(p *process) string {
@@ -90,3 +87,6 @@ func (o Operation) leakyError(p *process) string {
 
 	return text
 }
+
+// shortestForm is the length of the shortest form.
+const shortestForm = 10

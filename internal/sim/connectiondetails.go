@@ -58,6 +58,34 @@ func detailsByCreate(w *World) {
 	w.config.Options = append(w.config.Options, managed.WithCreationConnectionDetails())
 }
 
+// delivered expects that the Secret has the key, or that the object reports its loss because no running process has it.
+func delivered(w *World) func(resource.Managed) (string, bool) {
+	return func(mg resource.Managed) (string, bool) {
+		s, made := w.theSecret(), w.system.find(externalName(mg))
+		if s != nil && !metav1.IsControlledBy(s, mg) && !isDeleted(mg) && !isPaused(mg) {
+			if conditionOf(mg, "Synced").Status != "False" {
+				return "it does not say that its connection details cannot be published", true
+			}
+
+			return "", true
+		}
+		_, rewound := w.undone.rewinds[mg.GetUID()]
+		if isDeleted(mg) || isPaused(mg) || made == nil || made.For != mg.GetUID() || w.undone.unpublished || rewound {
+			return "", false
+		}
+		// The annotation is stored before the event is emitted: a process may end in between.
+		said := w.keys.lost[mg.GetUID()] || mg.GetAnnotations()[keyCreationDetails] == "lost"
+		if said && w.keyHolderAlive(made) {
+			w.violate("S25", "the details of Create are reported as lost, although a running process has them")
+		}
+		if !said && (s == nil || string(s.Data["key"]) != made.Key) {
+			return "the details of Create are neither published nor reported as lost", true
+		}
+
+		return "", false
+	}
+}
+
 func withSecret(name string) resource.Managed {
 	b := newBucket("first")
 	b.Spec.WriteConnectionSecretToRef = &commonv1.LocalSecretReference{Name: name}
@@ -94,14 +122,6 @@ func (w *World) unanswered(at Boundary) bool {
 	return slices.ContainsFunc(w.plan.faults[at], func(f Fault) bool { return f.Kind == Lost || f.Kind == HangAfter })
 }
 
-// theSecret returns the stored connection Secret, or nil.
-func (w *World) theSecret() *corev1.Secret {
-	s, _ := w.server.Stored(corev1.SchemeGroupVersion.WithKind("Secret"),
-		types.NamespacedName{Namespace: firstKey.Namespace, Name: "details"}).(*corev1.Secret)
-
-	return s
-}
-
 // judgeKey judges that a process which got a key tries to store it before any other request for the object, and that no
 // Create begins while the Secret has another owner.
 func (w *World) judgeKey(p *process, o Operation) {
@@ -133,41 +153,6 @@ func (w *World) storesKey(p *process) {
 	}
 }
 
-// delivered expects that the Secret has the key, or that the object reports its loss because no running process has it.
-func delivered(w *World) func(resource.Managed) (string, bool) {
-	return func(mg resource.Managed) (string, bool) {
-		s, made := w.theSecret(), w.system.find(externalName(mg))
-		if s != nil && !metav1.IsControlledBy(s, mg) && !isDeleted(mg) && !isPaused(mg) {
-			if conditionOf(mg, "Synced").Status != "False" {
-				return "it does not say that its connection details cannot be published", true
-			}
-
-			return "", true
-		}
-		_, rewound := w.undone.rewinds[mg.GetUID()]
-		if isDeleted(mg) || isPaused(mg) || made == nil || made.For != mg.GetUID() || w.undone.unpublished || rewound {
-			return "", false
-		}
-		// The annotation is stored before the event is emitted: a process may end in between.
-		said := w.keys.lost[mg.GetUID()] || mg.GetAnnotations()[keyCreationDetails] == "lost"
-		if said && w.keyHolderAlive(made) {
-			w.violate("S25", "the details of Create are reported as lost, although a running process has them")
-		}
-		if !said && (s == nil || string(s.Data["key"]) != made.Key) {
-			return "the details of Create are neither published nor reported as lost", true
-		}
-
-		return "", false
-	}
-}
-
-// keyHolderAlive says whether the process that got the key of a resource is alive and may write.
-func (w *World) keyHolderAlive(made *extResource) bool {
-	by := w.keys.holder[made.Key]
-
-	return by > 0 && !w.processes[by-1].dead && !w.processes[by-1].leadership.deposed
-}
-
 // keyHash hashes whether a process has the key of a resource, and whether the Secret has it.
 func (w *World) keyHash(made *extResource) uint64 {
 	if made.Key == "" {
@@ -180,4 +165,19 @@ func (w *World) keyHash(made *extResource) uint64 {
 	}
 
 	return sum
+}
+
+// theSecret returns the stored connection Secret, or nil.
+func (w *World) theSecret() *corev1.Secret {
+	s, _ := w.server.Stored(corev1.SchemeGroupVersion.WithKind("Secret"),
+		types.NamespacedName{Namespace: firstKey.Namespace, Name: "details"}).(*corev1.Secret)
+
+	return s
+}
+
+// keyHolderAlive says whether the process that got the key of a resource is alive and may write.
+func (w *World) keyHolderAlive(made *extResource) bool {
+	by := w.keys.holder[made.Key]
+
+	return by > 0 && !w.processes[by-1].dead && !w.processes[by-1].leadership.deposed
 }

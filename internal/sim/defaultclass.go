@@ -19,6 +19,11 @@ const defaultClass = "opaque-default"
 // defaultClassScenarios has the scenarios in which that class is tried. The others differ only after a creation.
 var defaultClassScenarios = []string{"create", "delete", "delete-during-create", "made-again"}
 
+// lostReported returns the error of a Create whose answer is lost, and which says so.
+func (o Operation) lostReported(p *process, f Fault) error {
+	return reportedErrors[(max(f.Writes, 1)-1)%len(reportedErrors)](o, p)
+}
+
 // reportedErrors has the errors by which LostReported says that something may have been created.
 var reportedErrors = []func(Operation, *process) error{
 	func(o Operation, p *process) error {
@@ -30,11 +35,6 @@ var reportedErrors = []func(Operation, *process) error{
 	func(o Operation, p *process) error { return external.MaybeCreated(o.failure(p)) },
 }
 
-// lostReported returns the error of a Create whose answer is lost, and which says so.
-func (o Operation) lostReported(p *process, f Fault) error {
-	return reportedErrors[(max(f.Writes, 1)-1)%len(reportedErrors)](o, p)
-}
-
 // losesUnreported exempts what a Create made if its error does not say so, where such an error is a failure.
 func (w *World) losesUnreported(o Operation) {
 	if o.Name == "Create" && w.isDefaultClass() {
@@ -42,7 +42,11 @@ func (w *World) losesUnreported(o Operation) {
 	}
 }
 
-func (w *World) isDefaultClass() bool { return w.system != nil && w.system.class.name == defaultClass }
+// mayBlock says whether a fault at a Create may block the object. An error that does not say whether anything was
+// created must not, where it is a failure.
+func (w *World) mayBlock(k Kind) bool {
+	return slices.Contains(takesAnswer, k) || slices.Contains(saysNeither, k) && !w.isDefaultClass()
+}
 
 // Faults at a Create: takesAnswer has those after which the object may be blocked, and saysNeither those whose error
 // does not say whether anything was created.
@@ -51,11 +55,7 @@ var (
 	saysNeither = []Kind{Lost, Fail, Throttle, ExternalOut}
 )
 
-// mayBlock says whether a fault at a Create may block the object. An error that does not say whether anything was
-// created must not, where it is a failure.
-func (w *World) mayBlock(k Kind) bool {
-	return slices.Contains(takesAnswer, k) || slices.Contains(saysNeither, k) && !w.isDefaultClass()
-}
+func (w *World) isDefaultClass() bool { return w.system != nil && w.system.class.name == defaultClass }
 
 // leftUnreported says whether a resource is left over although no error said that it may have been created.
 func (w *World) leftUnreported() bool { return slices.Contains(w.exempt.surplus.used(), Lost) }

@@ -14,19 +14,6 @@ import (
 // otherOwner owns the resources that belong to no object.
 const otherOwner types.UID = "other-owner"
 
-// Applies says whether a kind of fault can be judged in a class: a resource of another owner is recognized only where
-// the system stores owners.
-func (k Kind) Applies(class string) bool {
-	switch k {
-	case NameTaken:
-		return classes[class].stamped
-	case LostReported:
-		return classes[class].blocks // elsewhere nothing depends on what errors say
-	default:
-		return true
-	}
-}
-
 // displace removes the resource of an object. NameTaken puts a resource of another owner in its place for a while; it
 // also does so before the object has a resource, if its name is known.
 func (w *World) displace(o Operation, f Fault) {
@@ -40,6 +27,40 @@ func (w *World) displace(o Operation, f Fault) {
 	}
 	if f.Kind == NameTaken {
 		w.takeName(o, f, id)
+	}
+}
+
+// ownedByOther says whether a resource of another owner has a name, as far as the external system is known.
+func (w *World) ownedByOther(id string) bool {
+	return w.system != nil &&
+		slices.ContainsFunc(w.system.live(otherOwner), func(p *extResource) bool { return p.ID == id })
+}
+
+// Applies says whether a kind of fault can be judged in a class: a resource of another owner is recognized only where
+// the system stores owners.
+func (k Kind) Applies(class string) bool {
+	switch k {
+	case NameTaken:
+		return classes[class].stamped
+	case LostReported:
+		return classes[class].blocks // elsewhere nothing depends on what errors say
+	default:
+		return true
+	}
+}
+
+// removeNamed removes at once the resources that have a name. The object may give the name up: its resource is created
+// again.
+func (w *World) removeNamed(key types.NamespacedName, id string) {
+	h := w.system
+	for _, p := range h.resources {
+		if p.ID == id && p.Backend == h.backend && !h.gone(p) {
+			p.deleted = time.Now().Add(-h.goes)
+			h.changes++
+			w.exempt.vacated[id] = true
+			w.users.times[key]++
+			h.notify(id)
+		}
 	}
 }
 
@@ -70,12 +91,6 @@ func (w *World) reachableFor(while time.Duration) bool {
 		func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
-// ownedByOther says whether a resource of another owner has a name, as far as the external system is known.
-func (w *World) ownedByOther(id string) bool {
-	return w.system != nil &&
-		slices.ContainsFunc(w.system.live(otherOwner), func(p *extResource) bool { return p.ID == id })
-}
-
 // judgeNameTaken judges that an object reports that its name is taken.
 func (w *World) judgeNameTaken(key types.NamespacedName, uid types.UID, id string) {
 	mg := w.users.get(key)
@@ -84,33 +99,6 @@ func (w *World) judgeNameTaken(key types.NamespacedName, uid types.UID, id strin
 	}
 	if conditionOf(mg, "Ready").Status == "True" || conditionOf(mg, "Synced").Status != "False" {
 		w.violate("L3", fmt.Sprintf("%s does not say that its resource has another owner", mg.GetName()))
-	}
-}
-
-// nameOf returns the name of the resource that an object has, or is about to have.
-func (w *World) nameOf(mg resource.Managed) string {
-	switch id := externalName(underTheirName(mg)); {
-	case w.system == nil:
-		return ""
-	case id == "" && w.system.class.named:
-		return mg.GetName()
-	default:
-		return id
-	}
-}
-
-// removeNamed removes at once the resources that have a name. The object may give the name up: its resource is created
-// again.
-func (w *World) removeNamed(key types.NamespacedName, id string) {
-	h := w.system
-	for _, p := range h.resources {
-		if p.ID == id && p.Backend == h.backend && !h.gone(p) {
-			p.deleted = time.Now().Add(-h.goes)
-			h.changes++
-			w.exempt.vacated[id] = true
-			w.users.times[key]++
-			h.notify(id)
-		}
 	}
 }
 
@@ -129,18 +117,6 @@ func (w *World) raceDelete(p *process, o Operation) {
 	}
 }
 
-// last returns the last stored version of an object, which may be gone. It is shared.
-func (w *World) last(uid types.UID) resource.Managed {
-	changes := w.server.Changes(0)
-	for i := len(changes) - 1; i >= 0; i-- {
-		if changes[i].Object.GetUID() == uid {
-			return asManaged(changes[i].Object)
-		}
-	}
-
-	return nil
-}
-
 // exemptDeleteRaces exempts the objects that a DeleteRace removed during this pass, if another fault hits the pass: it
 // alone knows what it creates for them, so that their resources may be left over.
 func (w *World) exemptDeleteRaces(p *process, faults []Fault) {
@@ -155,6 +131,18 @@ func (w *World) exemptDeleteRaces(p *process, faults []Fault) {
 	}
 }
 
+// last returns the last stored version of an object, which may be gone. It is shared.
+func (w *World) last(uid types.UID) resource.Managed {
+	changes := w.server.Changes(0)
+	for i := len(changes) - 1; i >= 0; i-- {
+		if changes[i].Object.GetUID() == uid {
+			return asManaged(changes[i].Object)
+		}
+	}
+
+	return nil
+}
+
 // displaced says whether the name of an object belongs to a resource that was left over by an earlier object of that
 // name. It has another owner until a human resolves that.
 func (w *World) displaced(mg resource.Managed) bool {
@@ -165,4 +153,16 @@ func (w *World) displaced(mg resource.Managed) bool {
 
 	return p != nil && p.Stamp != mg.GetUID() && (w.mayStay(p.Stamp) || w.exempt.surplus.about(p.Stamp)) &&
 		(w.exempt.raceDeleted[p.Stamp] || w.undone.strips[p.Stamp].before != nil)
+}
+
+// nameOf returns the name of the resource that an object has, or is about to have.
+func (w *World) nameOf(mg resource.Managed) string {
+	switch id := externalName(underTheirName(mg)); {
+	case w.system == nil:
+		return ""
+	case id == "" && w.system.class.named:
+		return mg.GetName()
+	default:
+		return id
+	}
 }

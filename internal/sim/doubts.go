@@ -7,6 +7,52 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
+// DoubtsAt returns the doubts that make sense at an operation, with every duration or only with the usual one.
+func DoubtsAt(o Operation, usual bool) (out []Variant) {
+	for _, d := range doubts {
+		at := d.remote
+		switch {
+		case !o.External && o.Mutates:
+			at = d.write
+		case !o.External:
+			at = d.read
+		}
+		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.BlocksCall()) {
+			continue // a cache answers
+		}
+		if ops, limited := onlyAt[d.kind]; !at || limited && !slices.Contains(ops, o.Name) {
+			continue
+		}
+		out = append(out, Variant{Kind: d.kind})
+		for _, last := range d.last {
+			if !usual {
+				out = append(out, Variant{Kind: d.kind, For: last})
+			}
+		}
+		for _, writes := range d.writes {
+			if !usual {
+				out = append(out, Variant{Kind: d.kind, Writes: writes})
+			}
+		}
+	}
+
+	return out
+}
+
+// answers has the doubts that replace an answer of the API server.
+var answers = []Kind{Unserved, UnservedKind, UnservedForbidden, UnservedGateway}
+
+// IsDoubt says whether a kind of fault is one after which the platform reports or stores something wrong.
+func IsDoubt(k Kind) bool {
+	for _, d := range doubts {
+		if d.kind == k {
+			return true
+		}
+	}
+
+	return false
+}
+
 // doubts are faults after which the platform reports or stores something wrong. They are explored separately.
 var doubts = []struct {
 	kind                Kind
@@ -40,69 +86,6 @@ var doubts = []struct {
 	{kind: DeafAfter, write: true, read: true, remote: true, last: []time.Duration{2 * time.Minute}},
 	{kind: Relist, write: true, read: true, remote: true,
 		last: []time.Duration{time.Millisecond, 50 * time.Second, 3 * time.Minute}},
-}
-
-// answers has the doubts that replace an answer of the API server.
-var answers = []Kind{Unserved, UnservedKind, UnservedForbidden, UnservedGateway}
-
-// IsDoubt says whether a kind of fault is one after which the platform reports or stores something wrong.
-func IsDoubt(k Kind) bool {
-	for _, d := range doubts {
-		if d.kind == k {
-			return true
-		}
-	}
-
-	return false
-}
-
-// DoubtsAt returns the doubts that make sense at an operation, with every duration or only with the usual one.
-func DoubtsAt(o Operation, usual bool) (out []Variant) {
-	for _, d := range doubts {
-		at := d.remote
-		switch {
-		case !o.External && o.Mutates:
-			at = d.write
-		case !o.External:
-			at = d.read
-		}
-		if o.cached() && (slices.Contains(answers, d.kind) || d.kind.BlocksCall()) {
-			continue // a cache answers
-		}
-		if ops, limited := onlyAt[d.kind]; !at || limited && !slices.Contains(ops, o.Name) {
-			continue
-		}
-		out = append(out, Variant{Kind: d.kind})
-		for _, last := range d.last {
-			if !usual {
-				out = append(out, Variant{Kind: d.kind, For: last})
-			}
-		}
-		for _, writes := range d.writes {
-			if !usual {
-				out = append(out, Variant{Kind: d.kind, Writes: writes})
-			}
-		}
-	}
-
-	return out
-}
-
-// notSeen exempts an object whose resource was never observed under its name, and is then reported as absent: the
-// reconciler has no reason to doubt that.
-func (w *World) notSeen(o Operation, f Fault) {
-	if o.mg == nil || w.external.Traits().Named {
-		return
-	}
-	now := w.stored(o.mg)
-	if now == nil || createdNames(now, externalName(o.mg)) {
-		return
-	}
-	if live := w.external.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
-		w.exempt.vacated[externalName(o.mg)] = true
-		w.users.left[o.mg.GetUID()] = true
-		w.exempt.surplus.add(f.Kind, now)
-	}
 }
 
 // doubt injects a doubt, or an action of a user, before an operation. If it answers in place of the operation it
@@ -139,4 +122,21 @@ func (w *World) doubt(p *process, o Operation, f Fault) (bool, error) {
 	}
 
 	return false, nil
+}
+
+// notSeen exempts an object whose resource was never observed under its name, and is then reported as absent: the
+// reconciler has no reason to doubt that.
+func (w *World) notSeen(o Operation, f Fault) {
+	if o.mg == nil || w.external.Traits().Named {
+		return
+	}
+	now := w.stored(o.mg)
+	if now == nil || createdNames(now, externalName(o.mg)) {
+		return
+	}
+	if live := w.external.Of(o.mg.GetUID()); w.users.adopted[o.mg.GetUID()] && len(live) <= 1 {
+		w.exempt.vacated[externalName(o.mg)] = true
+		w.users.left[o.mg.GetUID()] = true
+		w.exempt.surplus.add(f.Kind, now)
+	}
 }

@@ -39,14 +39,6 @@ func (l watcher) Subscribe(ctx context.Context, mg resource.Managed, to managed.
 	return func() {}, nil
 }
 
-// notify sends the change of a resource to every subscribed process that is alive.
-func (h *extSystem) notify(id string) {
-	h.subscribed = slices.DeleteFunc(h.subscribed, func(s *subscription) bool { return s.process.dead })
-	for _, s := range slices.Clone(h.subscribed) {
-		s.to.Changed(id)
-	}
-}
-
 // A waker enqueues objects of a process.
 type waker struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
@@ -65,14 +57,14 @@ func (b waker) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) 
 	}
 }
 
-// notifiedPollInterval is the poll interval of a reconciler that is notified of changes.
-const notifiedPollInterval = 10 * pollInterval
-
 // notificationScenarios has the scenario in which the external system notifies of changes, and polls are rare.
 var notificationScenarios = []scenario{{
 	name: "notified", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, run: notified,
 	config: func(w *World) { w.config.notifies = true },
 }}
+
+// notifiedPollInterval is the poll interval of a reconciler that is notified of changes.
+const notifiedPollInterval = 10 * pollInterval
 
 // notified is the story of that scenario.
 func notified(w *World) {
@@ -90,4 +82,12 @@ func notified(w *World) {
 	w.settle()
 	w.users.delete(firstKey)
 	w.settle()
+}
+
+// notify sends the change of a resource to every subscribed process that is alive.
+func (h *extSystem) notify(id string) {
+	h.subscribed = slices.DeleteFunc(h.subscribed, func(s *subscription) bool { return s.process.dead })
+	for _, s := range slices.Clone(h.subscribed) {
+		s.to.Changed(id)
+	}
 }

@@ -23,14 +23,6 @@ type exemption struct {
 // An exemptions is a set of exemptions, with whether each has excused something.
 type exemptions map[exemption]bool
 
-// add adds an exemption for the current attempt of an object.
-func (es exemptions) add(kind Kind, mg resource.Managed) {
-	e := exemption{kind, mg.GetUID(), attemptOf(mg), externalName(mg)}
-	if _, known := es[e]; !known {
-		es[e] = false
-	}
-}
-
 // forget removes the exemptions for the current attempt of an object.
 func (es exemptions) forget(mg resource.Managed) {
 	maps.DeleteFunc(es, func(e exemption, _ bool) bool { return e.of == mg.GetUID() && e.attempt == attemptOf(mg) })
@@ -47,19 +39,6 @@ func (es exemptions) about(of types.UID) bool {
 	return false
 }
 
-// excuses says whether there are any for an object that fulfill a condition, and records that they have excused
-// something.
-func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
-	found := false
-	for e := range es {
-		if e.of == of && is(e) {
-			found, es[e] = true, true
-		}
-	}
-
-	return found
-}
-
 // current says whether there are any for the current attempt of one of some objects.
 func (es exemptions) current(objects []resource.Managed) bool {
 	for e := range es {
@@ -71,21 +50,6 @@ func (es exemptions) current(objects []resource.Managed) bool {
 
 	return false
 }
-
-// used returns the kinds of faults that have excused something, each once and in order.
-func (es exemptions) used() (kinds []Kind) {
-	for e, used := range es {
-		if used {
-			kinds = append(kinds, e.kind)
-		}
-	}
-	slices.Sort(kinds)
-
-	return slices.Compact(kinds)
-}
-
-// anyExemption is fulfilled by every exemption.
-func anyExemption(exemption) bool { return true }
 
 // loses records that a fault may lose the answer of the Create in progress: it is not answered, or another process
 // takes over.
@@ -148,11 +112,6 @@ func (w *World) answerLost(mg resource.Managed) bool {
 	return w.exempt.lost.excuses(mg.GetUID(), of) || w.exempt.unlocked.excuses(mg.GetUID(), of)
 }
 
-// mayStay says whether users allowed that the resource of an object stays when the object goes.
-func (w *World) mayStay(of types.UID) bool {
-	return w.users.left[of] || w.users.released[of] || w.exempt.freed.excuses(of, anyExemption)
-}
-
 // readsLate records that processes may read changes of users late.
 func (w *World) readsLate(f Fault) {
 	if slices.Contains([]Kind{Stale, Freeze, LeaseLost, Outage}, f.Kind) {
@@ -162,21 +121,20 @@ func (w *World) readsLate(f Fault) {
 	}
 }
 
+// add adds an exemption for the current attempt of an object.
+func (es exemptions) add(kind Kind, mg resource.Managed) {
+	e := exemption{kind, mg.GetUID(), attemptOf(mg), externalName(mg)}
+	if _, known := es[e]; !known {
+		es[e] = false
+	}
+}
+
 // readLate says whether a pass began when its process had not read the last change of users to an object, because of a
 // fault.
 func (w *World) readLate(p *process, mg resource.Managed) bool {
 	at, wrote := w.users.wrote[mg.GetUID()]
 
 	return wrote && p.shown <= at && w.exempt.stale.excuses(mg.GetUID(), anyExemption)
-}
-
-// unexcused returns the resources of an object, without those that are excused.
-func (w *World) unexcused(of types.UID) []string {
-	return slices.DeleteFunc(w.external.Of(of), func(id string) bool {
-		made, known := w.madeBy(id)
-
-		return w.exempt.surplus.excuses(of, func(e exemption) bool { return !known || e.attempt == made || e.name == id })
-	})
 }
 
 // traced says whether the resource of an attempt is found without any record of it: in a class that can search, every
@@ -200,6 +158,37 @@ func (w *World) firstAttempt(of types.UID) string {
 	return ""
 }
 
+// excusedKinds returns the kinds of faults that excused a violation.
+func (w *World) excusedKinds() []Kind {
+	for p := range w.exempt.surplus {
+		if w.gone[p.of] && !w.mayStay(p.of) {
+			w.unexcused(p.of)
+		}
+	}
+	kinds := slices.Concat(w.exempt.surplus.used(), w.exempt.misled.used(), w.exempt.unlocked.used(),
+		w.exempt.undeleted.used())
+	slices.Sort(kinds)
+
+	return slices.DeleteFunc(slices.Compact(kinds), func(k Kind) bool { return k == Lost }) // which are counted apart
+}
+
+// mayStay says whether users allowed that the resource of an object stays when the object goes.
+func (w *World) mayStay(of types.UID) bool {
+	return w.users.left[of] || w.users.released[of] || w.exempt.freed.excuses(of, anyExemption)
+}
+
+// anyExemption is fulfilled by every exemption.
+func anyExemption(exemption) bool { return true }
+
+// unexcused returns the resources of an object, without those that are excused.
+func (w *World) unexcused(of types.UID) []string {
+	return slices.DeleteFunc(w.external.Of(of), func(id string) bool {
+		made, known := w.madeBy(id)
+
+		return w.exempt.surplus.excuses(of, func(e exemption) bool { return !known || e.attempt == made || e.name == id })
+	})
+}
+
 // madeBy returns the attempt that made a resource, as far as the external system is known.
 func (w *World) madeBy(id string) (attempt string, known bool) {
 	if w.system == nil {
@@ -213,16 +202,27 @@ func (w *World) madeBy(id string) (attempt string, known bool) {
 	return strings.TrimPrefix(p.Token, string(p.For)+"-"), true
 }
 
-// excusedKinds returns the kinds of faults that excused a violation.
-func (w *World) excusedKinds() []Kind {
-	for p := range w.exempt.surplus {
-		if w.gone[p.of] && !w.mayStay(p.of) {
-			w.unexcused(p.of)
+// excuses says whether there are any for an object that fulfill a condition, and records that they have excused
+// something.
+func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
+	found := false
+	for e := range es {
+		if e.of == of && is(e) {
+			found, es[e] = true, true
 		}
 	}
-	kinds := slices.Concat(w.exempt.surplus.used(), w.exempt.misled.used(), w.exempt.unlocked.used(),
-		w.exempt.undeleted.used())
+
+	return found
+}
+
+// used returns the kinds of faults that have excused something, each once and in order.
+func (es exemptions) used() (kinds []Kind) {
+	for e, used := range es {
+		if used {
+			kinds = append(kinds, e.kind)
+		}
+	}
 	slices.Sort(kinds)
 
-	return slices.DeleteFunc(slices.Compact(kinds), func(k Kind) bool { return k == Lost }) // which are counted apart
+	return slices.Compact(kinds)
 }

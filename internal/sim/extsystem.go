@@ -46,6 +46,17 @@ type extSystem struct {
 	keys         bool              // each resource has a key that only Create returns
 }
 
+// A class is what makes a creation safe to repeat.
+type class struct {
+	name    string
+	named   bool          // the caller chooses the name
+	token   bool          // a repeated Create with the same token returns the same resource
+	finds   time.Duration // what was created can be searched for, and is found after this time; zero: it cannot
+	stamped bool          // the system stores the owner with the resource
+	blocks  bool          // an interrupted Create needs a human
+	options []managed.ReconcilerOption
+}
+
 // An extResource is an external resource.
 type extResource struct {
 	ID      string
@@ -61,17 +72,6 @@ type extResource struct {
 	deleted time.Time // zero: it was not
 }
 
-// A class is what makes a creation safe to repeat.
-type class struct {
-	name    string
-	named   bool          // the caller chooses the name
-	token   bool          // a repeated Create with the same token returns the same resource
-	finds   time.Duration // what was created can be searched for, and is found after this time; zero: it cannot
-	stamped bool          // the system stores the owner with the resource
-	blocks  bool          // an interrupted Create needs a human
-	options []managed.ReconcilerOption
-}
-
 // classes has the classes of external systems.
 var classes = map[string]class{
 	"named": {
@@ -82,22 +82,6 @@ var classes = map[string]class{
 	"findable":   {name: "findable", finds: 10 * time.Second, stamped: true},
 	"opaque":     {name: "opaque", blocks: true, options: []managed.ReconcilerOption{managed.WithStrictCreateErrors()}},
 	defaultClass: {name: defaultClass, blocks: true},
-}
-
-// find returns the resource with a name, or nil.
-func (h *extSystem) find(id string) *extResource {
-	for _, p := range h.resources {
-		if p.ID == id && p.Backend == h.backend && !h.gone(p) {
-			return p
-		}
-	}
-
-	return nil
-}
-
-// gone says whether a resource is deleted and not visible any more.
-func (h *extSystem) gone(p *extResource) bool {
-	return !p.deleted.IsZero() && time.Since(p.deleted) >= h.goes
 }
 
 // live returns the resources that were made for an object and not deleted.
@@ -112,25 +96,6 @@ func (h *extSystem) live(uid types.UID) []*extResource {
 	return out
 }
 
-// visible says whether a resource can be observed.
-func (h *extSystem) visible(p *extResource) bool {
-	age := time.Since(p.made)
-	if h.flickers > 0 && age >= h.shows+2*h.flickers && age < h.shows+3*h.flickers {
-		return false
-	}
-
-	return age >= h.shows
-}
-
-// add stores a resource that is made now.
-func (h *extSystem) add(p extResource) *extResource {
-	p.made, p.Backend = time.Now(), h.backend
-	h.resources = append(h.resources, &p)
-	h.changes++
-
-	return &p
-}
-
 // Connect returns a client.
 func (h *extSystem) Connect(ctx context.Context, _ resource.Managed) (managed.ExternalClient, error) {
 	if h.leaksSecrets {
@@ -142,6 +107,18 @@ func (h *extSystem) Connect(ctx context.Context, _ resource.Managed) (managed.Ex
 
 	return h.client(), ctx.Err()
 }
+
+// An identifyingClient is an extClient that reports its backend.
+type identifyingClient struct{ extClient }
+
+// An extClient is a client of the external system.
+type extClient struct{ system *extSystem }
+
+// A disconnectingClient is an extClient that is disconnected after use.
+type disconnectingClient struct{ extClient }
+
+// A recoveringClient is an extClient that can search for what an attempt created.
+type recoveringClient struct{ extClient }
 
 func (h *extSystem) client() managed.ExternalClient {
 	p := extClient{h}
@@ -157,20 +134,11 @@ func (h *extSystem) client() managed.ExternalClient {
 	}
 }
 
-// An identifyingClient is an extClient that reports its backend.
-type identifyingClient struct{ extClient }
-
 // Identity returns the backend.
 func (c *identifyingClient) Identity() string { return c.system.backend }
 
-// A disconnectingClient is an extClient that is disconnected after use.
-type disconnectingClient struct{ extClient }
-
 // Disconnect does nothing.
 func (c *disconnectingClient) Disconnect(ctx context.Context) error { return ctx.Err() }
-
-// A recoveringClient is an extClient that can search for what an attempt created.
-type recoveringClient struct{ extClient }
 
 func (c *recoveringClient) RecoverCreation(_ context.Context, mg resource.Managed, token string) (bool, error) {
 	for _, p := range c.system.resources {
@@ -189,9 +157,6 @@ const searchWindow = 3
 
 func (c *recoveringClient) RecoveryWindow() time.Duration { return searchWindow * c.system.class.finds }
 
-// An extClient is a client of the external system.
-type extClient struct{ system *extSystem }
-
 func (c *extClient) Observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	h := c.system
 	p := h.find(meta.GetExternalName(mg))
@@ -200,6 +165,16 @@ func (c *extClient) Observe(_ context.Context, mg resource.Managed) (managed.Ext
 	}
 
 	return h.observe(mg, p)
+}
+
+// visible says whether a resource can be observed.
+func (h *extSystem) visible(p *extResource) bool {
+	age := time.Since(p.made)
+	if h.flickers > 0 && age >= h.shows+2*h.flickers && age < h.shows+3*h.flickers {
+		return false
+	}
+
+	return age >= h.shows
 }
 
 // observe returns the observation of a resource of an object.
@@ -286,6 +261,15 @@ func (h *extSystem) byToken(token string) *extResource {
 	return nil
 }
 
+// add stores a resource that is made now.
+func (h *extSystem) add(p extResource) *extResource {
+	p.made, p.Backend = time.Now(), h.backend
+	h.resources = append(h.resources, &p)
+	h.changes++
+
+	return &p
+}
+
 func (c *extClient) Update(_ context.Context, mg resource.Managed) error {
 	h := c.system
 	b, err := bucketOf(mg)
@@ -314,18 +298,6 @@ func (c *extClient) Delete(_ context.Context, mg resource.Managed) error {
 	}
 
 	return nil
-}
-
-// bucketOf returns an object as a Bucket.
-func bucketOf(mg resource.Managed) (*bucket.Bucket, error) {
-	switch b := mg.(type) {
-	case *bucket.Bucket:
-		return b, nil
-	case *bucket.Replica:
-		return &b.Bucket, nil
-	default:
-		return nil, errors.Errorf("not a bucket but a %T", mg)
-	}
 }
 
 // MadeFor returns the object that the resource of mg was made for.
@@ -358,5 +330,33 @@ func (h *extSystem) Lacks(mg resource.Managed) string {
 		return "its status does not show the resource"
 	default:
 		return ""
+	}
+}
+
+// find returns the resource with a name, or nil.
+func (h *extSystem) find(id string) *extResource {
+	for _, p := range h.resources {
+		if p.ID == id && p.Backend == h.backend && !h.gone(p) {
+			return p
+		}
+	}
+
+	return nil
+}
+
+// gone says whether a resource is deleted and not visible any more.
+func (h *extSystem) gone(p *extResource) bool {
+	return !p.deleted.IsZero() && time.Since(p.deleted) >= h.goes
+}
+
+// bucketOf returns an object as a Bucket.
+func bucketOf(mg resource.Managed) (*bucket.Bucket, error) {
+	switch b := mg.(type) {
+	case *bucket.Bucket:
+		return b, nil
+	case *bucket.Replica:
+		return &b.Bucket, nil
+	default:
+		return nil, errors.Errorf("not a bucket but a %T", mg)
 	}
 }

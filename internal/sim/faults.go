@@ -13,6 +13,107 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
+// pairing faults are combined with others.
+type pairing int
+
+const (
+	pairedAtReads pairing = 1 << iota
+	pairedAtWrites
+
+	neverPaired pairing = 0
+)
+
+// A Variant is a kind of fault with a duration, or with a number of writes that it undoes.
+type Variant struct {
+	Kind   Kind
+	For    time.Duration
+	Writes int
+}
+
+// KindsAt returns the kinds of faults that make sense at an operation, or those of them that are combined with others;
+// with crashes before and after it if crashes is set.
+func KindsAt(o Operation, combined, crashes bool) []Variant {
+	var out []Variant
+	for _, k := range kinds {
+		at := pairedAtReads
+		if o.Mutates {
+			at = pairedAtWrites
+		}
+		if at, limited := onlyAt[k.kind]; limited && !slices.Contains(at, o.Name) {
+			continue
+		}
+		read := k.read || RarelyPaired(o, k.kind) && !o.cached()
+		possible := o.External && k.remote || !o.External && (o.Mutates && k.write || !o.Mutates && read)
+		if possible && (!combined || k.pairs&at != 0 || crashes && k.kind == CrashAfter) {
+			out = append(out, Variant{Kind: k.kind})
+			if combined {
+				continue
+			}
+			for _, last := range durations[k.kind] {
+				out = append(out, Variant{Kind: k.kind, For: last})
+			}
+			for n := 2; k.kind == LostReported && n <= len(reportedErrors); n++ {
+				out = append(out, Variant{Kind: k.kind, Writes: n})
+			}
+		}
+	}
+
+	return out
+}
+
+// onlyAt limits some kinds to the operations at which they make a difference. Elsewhere they have no effect, or their
+// effect cannot be prevented: a resource that is replaced after it was observed, and before it is changed, is changed.
+// Only the external system could refuse that.
+var onlyAt = map[Kind][]string{
+	Absent:     {"Observe"},
+	Vanish:     {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
+	NameTaken:  {"Connect", "Observe", "Create", "Recover"},
+	DeleteRace: {"patch"},
+
+	LostReported: {"Create"},
+
+	AbsentLive:  {"Observe"},
+	Panics:      {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
+	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
+}
+
+// RarelyPaired says whether faults of the kind are combined with others at an operation only if all kinds are.
+func RarelyPaired(o Operation, k Kind) bool {
+	return !o.External && !o.Mutates && slices.Contains(uncachedReads, k)
+}
+
+// uncachedReads has the faults that are also tried at reads that no cache answers: what is decided after them is
+// decided late.
+var uncachedReads = []Kind{Throttle, Hang}
+
+// durations has the durations besides the usual ones.
+var durations = map[Kind][]time.Duration{
+	Outage:      {50 * time.Millisecond, time.Second, 40 * time.Second, 2 * time.Minute, 15 * time.Minute},
+	Freeze:      {120 * time.Millisecond, time.Minute},
+	Crash:       {2 * time.Minute},
+	CrashAfter:  {2 * time.Minute},
+	ClockBack:   {time.Second, time.Hour},
+	ClockAhead:  {time.Hour},
+	ExternalOut: {time.Second, 10 * time.Minute},
+	LeaseLost:   {50 * time.Second},
+	Refusing:    {10 * time.Minute},
+	NameTaken:   {10 * time.Minute},
+}
+
+func isKnown(kind Kind) bool { return slices.Contains(Kinds(), kind) }
+
+// Kinds returns all kinds of faults.
+func Kinds() (all []Kind) {
+	for _, k := range kinds {
+		all = append(all, k.kind)
+	}
+	for _, d := range doubts {
+		all = append(all, d.kind)
+	}
+
+	return all
+}
+
 // kinds has every kind of fault, and where it makes a difference. pairs says where it is combined with others: at an
 // operation that only reads, a fault after it equals one before the next operation, and a lost answer equals a failure.
 var kinds = []struct {
@@ -50,109 +151,8 @@ var kinds = []struct {
 	{DeleteRace, true, false, false, neverPaired},
 }
 
-// uncachedReads has the faults that are also tried at reads that no cache answers: what is decided after them is
-// decided late.
-var uncachedReads = []Kind{Throttle, Hang}
-
-// RarelyPaired says whether faults of the kind are combined with others at an operation only if all kinds are.
-func RarelyPaired(o Operation, k Kind) bool {
-	return !o.External && !o.Mutates && slices.Contains(uncachedReads, k)
-}
-
-// onlyAt limits some kinds to the operations at which they make a difference. Elsewhere they have no effect, or their
-// effect cannot be prevented: a resource that is replaced after it was observed, and before it is changed, is changed.
-// Only the external system could refuse that.
-var onlyAt = map[Kind][]string{
-	Absent:     {"Observe"},
-	Vanish:     {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
-	NameTaken:  {"Connect", "Observe", "Create", "Recover"},
-	DeleteRace: {"patch"},
-
-	LostReported: {"Create"},
-
-	AbsentLive:  {"Observe"},
-	Panics:      {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
-	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
-}
-
-// pairing faults are combined with others.
-type pairing int
-
-const (
-	pairedAtReads pairing = 1 << iota
-	pairedAtWrites
-
-	neverPaired pairing = 0
-)
-
-// Kinds returns all kinds of faults.
-func Kinds() (all []Kind) {
-	for _, k := range kinds {
-		all = append(all, k.kind)
-	}
-	for _, d := range doubts {
-		all = append(all, d.kind)
-	}
-
-	return all
-}
-
-func isKnown(kind Kind) bool { return slices.Contains(Kinds(), kind) }
-
-// KindsAt returns the kinds of faults that make sense at an operation, or those of them that are combined with others;
-// with crashes before and after it if crashes is set.
-func KindsAt(o Operation, combined, crashes bool) []Variant {
-	var out []Variant
-	for _, k := range kinds {
-		at := pairedAtReads
-		if o.Mutates {
-			at = pairedAtWrites
-		}
-		if at, limited := onlyAt[k.kind]; limited && !slices.Contains(at, o.Name) {
-			continue
-		}
-		read := k.read || RarelyPaired(o, k.kind) && !o.cached()
-		possible := o.External && k.remote || !o.External && (o.Mutates && k.write || !o.Mutates && read)
-		if possible && (!combined || k.pairs&at != 0 || crashes && k.kind == CrashAfter) {
-			out = append(out, Variant{Kind: k.kind})
-			if combined {
-				continue
-			}
-			for _, last := range durations[k.kind] {
-				out = append(out, Variant{Kind: k.kind, For: last})
-			}
-			for n := 2; k.kind == LostReported && n <= len(reportedErrors); n++ {
-				out = append(out, Variant{Kind: k.kind, Writes: n})
-			}
-		}
-	}
-
-	return out
-}
-
-// A Variant is a kind of fault with a duration, or with a number of writes that it undoes.
-type Variant struct {
-	Kind   Kind
-	For    time.Duration
-	Writes int
-}
-
 // Usual says whether both are the usual ones.
 func (v Variant) Usual() bool { return v.For == 0 && v.Writes == 0 }
-
-// durations has the durations besides the usual ones.
-var durations = map[Kind][]time.Duration{
-	Outage:      {50 * time.Millisecond, time.Second, 40 * time.Second, 2 * time.Minute, 15 * time.Minute},
-	Freeze:      {120 * time.Millisecond, time.Minute},
-	Crash:       {2 * time.Minute},
-	CrashAfter:  {2 * time.Minute},
-	ClockBack:   {time.Second, time.Hour},
-	ClockAhead:  {time.Hour},
-	ExternalOut: {time.Second, 10 * time.Minute},
-	LeaseLost:   {50 * time.Second},
-	Refusing:    {10 * time.Minute},
-	NameTaken:   {10 * time.Minute},
-}
 
 // A crash is the panic of a process that dies. Only the boundary of the process recovers from it.
 type crash struct{ process *process }
@@ -241,6 +241,15 @@ func (w *World) before(ctx context.Context, p *process, o Operation, f Fault) (b
 	return false, nil
 }
 
+// refusal returns the error of a call that had no effect.
+func (o Operation) refusal(p *process) error { return errors.New("refused: " + o.leakyError(p)) }
+
+// conflict returns the error of an external system that reports a conflict.
+func (o Operation) conflict(p *process) error {
+	return kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "x",
+		errors.New("changed meanwhile: "+o.leakyError(p)))
+}
+
 // after injects a fault after an operation, and returns the error of the operation.
 func (w *World) after(ctx context.Context, p *process, o Operation, f Fault, err error) error {
 	w.loses(p, o, f)
@@ -281,22 +290,6 @@ func (w *World) after(ctx context.Context, p *process, o Operation, f Fault, err
 	return err
 }
 
-// stopKind returns the kind of fault that stops a process.
-func stopKind(o Operation, f Fault) Kind {
-	if o.External {
-		return graceful
-	}
-
-	return f.Kind
-}
-
-// IsAfter says whether a fault of the kind comes after the operation has had its effect.
-func IsAfter(k Kind) bool {
-	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter,
-		DeleteRace,
-		PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
-}
-
 // lost returns the error of an operation whose answer is lost. If the reconciler treats an error of Create as a failure
 // unless it says otherwise, the client has to say that something may have been created; check create-errors-tell of
 // package conformance verifies that.
@@ -317,11 +310,18 @@ func (o Operation) failure(p *process) error {
 	return kerrors.NewInternalError(errors.New("the API server failed, Authorization: Bearer " + canary))
 }
 
-// conflict returns the error of an external system that reports a conflict.
-func (o Operation) conflict(p *process) error {
-	return kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "x",
-		errors.New("changed meanwhile: "+o.leakyError(p)))
+// stopKind returns the kind of fault that stops a process.
+func stopKind(o Operation, f Fault) Kind {
+	if o.External {
+		return graceful
+	}
+
+	return f.Kind
 }
 
-// refusal returns the error of a call that had no effect.
-func (o Operation) refusal(p *process) error { return errors.New("refused: " + o.leakyError(p)) }
+// IsAfter says whether a fault of the kind comes after the operation has had its effect.
+func IsAfter(k Kind) bool {
+	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter,
+		DeleteRace,
+		PanicsAfter, DeafAfter, UnservedAfter, UnservedForbiddenAfter}, k)
+}

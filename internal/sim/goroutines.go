@@ -61,12 +61,20 @@ func (h *requestQueue) close() {
 	h.waiting = nil
 }
 
-// over says whether close was called.
-func (h *requestQueue) over() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// serve answers requests of other goroutines of the process, until all of them wait for something else. It says whether
+// there were any.
+func (p *process) serve() (any bool) {
+	for !p.dead {
+		wait(time.Nanosecond) // no time passes before all others wait
+		asked, ok := p.background.requests.next()
+		if !ok {
+			return any
+		}
+		any = true
+		p.answer(asked)
+	}
 
-	return h.closed
+	return any
 }
 
 // next returns the first pending request, in an order that does not depend on the scheduling of goroutines.
@@ -83,22 +91,6 @@ func (h *requestQueue) next() (pendingRequest, bool) {
 	h.waiting = slices.Clone(h.waiting[1:])
 
 	return first, true
-}
-
-// serve answers requests of other goroutines of the process, until all of them wait for something else. It says whether
-// there were any.
-func (p *process) serve() (any bool) {
-	for !p.dead {
-		wait(time.Nanosecond) // no time passes before all others wait
-		asked, ok := p.background.requests.next()
-		if !ok {
-			return any
-		}
-		any = true
-		p.answer(asked)
-	}
-
-	return any
 }
 
 // answer makes a request, in which the process may die.
@@ -127,6 +119,14 @@ func (v processLogger) Debug(msg string, keysAndValues ...any) {
 	if !v.process.background.requests.over() {
 		v.sinks.Debug(msg, keysAndValues...)
 	}
+}
+
+// over says whether close was called.
+func (h *requestQueue) over() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return h.closed
 }
 
 // WithValues returns the logger.

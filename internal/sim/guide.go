@@ -41,20 +41,6 @@ type Guidance struct {
 	Steps     []Step   // a slice to reuse for the steps
 }
 
-// A guided is the progress of a run with a guide.
-type guided struct {
-	Guidance
-
-	guide   Guide // nil: there is none
-	begun   bool  // the last fault of the schedule was injected
-	joined  bool  // the rest of the run is known
-	waited  int   // how many waits of the scenario have begun
-	skipped int   // steps that another run made for this one
-
-	settling time.Time // when the current wait for the desired state began
-	rested   int       // faults before the current wait in which nothing may change
-}
-
 // An Arrival is how a run reaches a boundary.
 type Arrival struct {
 	Steps         int // before it
@@ -169,12 +155,12 @@ func (w *World) judgedBefore() bool {
 // effect, because that snapshot contains it.
 func (w *World) replaying() bool { return w.guided.waited < w.guided.ResumesIn }
 
+// hashing says whether another fault may follow, so that the answers to a pass have to be recorded.
+func (w *World) hashing() bool { return w.guided.Hashes && w.queried() }
+
 // queried says whether a guide needs state hashes and they can be computed: of an external system outside this package
 // it is not known what matters.
 func (w *World) queried() bool { return w.guided.guide != nil && w.system != nil }
-
-// hashing says whether another fault may follow, so that the answers to a pass have to be recorded.
-func (w *World) hashing() bool { return w.guided.Hashes && w.queried() }
 
 // Began returns when the run began.
 func (w *World) Began() time.Time { return w.began }
@@ -194,3 +180,17 @@ func (w *World) Clean() bool {
 
 // Changes returns everything that was written to the API server, in order.
 func (w *World) Changes() []apiserver.Change { return w.server.Changes(0) }
+
+// A guided is the progress of a run with a guide.
+type guided struct {
+	Guidance
+
+	guide   Guide // nil: there is none
+	begun   bool  // the last fault of the schedule was injected
+	joined  bool  // the rest of the run is known
+	waited  int   // how many waits of the scenario have begun
+	skipped int   // steps that another run made for this one
+
+	settling time.Time // when the current wait for the desired state began
+	rested   int       // faults before the current wait in which nothing may change
+}

@@ -33,12 +33,6 @@ const (
 	shutdown = 30 * time.Second
 )
 
-// BlocksCall says whether a fault of the kind makes a call return late, or never.
-func (k Kind) BlocksCall() bool { return k == Deaf || k == DeafAfter }
-
-// timed has the calls that the reconciler gives a deadline, and reports when that has passed.
-var timed = []string{"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect", "List"}
-
 // blockCall lets a call not return: for the duration of the fault, or until the end of the process. The rest of the
 // process and the world go on. If all its workers wait, the liveness check fails and the process is restarted;
 // otherwise a person restarts it. It returns the error of a call whose time is over.
@@ -84,6 +78,26 @@ func (w *World) objectOf(p *process, o Operation) resource.Managed {
 	return asManaged(w.server.Stored(w.config.gvk(), p.about))
 }
 
+// startController starts what the controller of a process does besides passes, once. It fails to watch the objects,
+// because the manager has no cache, so that it has no workers: the process has workers of its own.
+func (p *process) startController() {
+	e := p.background.controller
+	if e.started || p.ctx.Err() != nil {
+		return
+	}
+	e.started = true
+	var queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	_ = e.controller.Watch(source.Func(
+		func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			queue = q
+
+			return nil
+		}))
+	_ = e.controller.Start(besides(p.ctx)) // it fails, as it should
+	queue.ShutDown()                       // it has no workers
+	p.background.subscribe()
+}
+
 // judgeReported judges that an object reports a call for it that does not return.
 func (w *World) judgeReported(p *process, o Operation, about resource.Managed) {
 	if !o.External || !slices.Contains(timed, o.Name) || about == nil || p.ending.stopping || w.config.replace != nil ||
@@ -113,6 +127,12 @@ func (w *World) unhealthy(p *process, o Operation, since time.Duration) bool {
 
 	return err != nil
 }
+
+// timed has the calls that the reconciler gives a deadline, and reports when that has passed.
+var timed = []string{"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect", "List"}
+
+// BlocksCall says whether a fault of the kind makes a call return late, or never.
+func (k Kind) BlocksCall() bool { return k == Deaf || k == DeafAfter }
 
 // An equipment is a manager to which a reconciler is added as providers do it. It keeps the controller and its liveness
 // check.
@@ -162,24 +182,4 @@ func (p *process) reconciler(m *standbyManager, options []managed.ReconcilerOpti
 	}
 
 	return made
-}
-
-// startController starts what the controller of a process does besides passes, once. It fails to watch the objects,
-// because the manager has no cache, so that it has no workers: the process has workers of its own.
-func (p *process) startController() {
-	e := p.background.controller
-	if e.started || p.ctx.Err() != nil {
-		return
-	}
-	e.started = true
-	var queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	_ = e.controller.Watch(source.Func(
-		func(_ context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-			queue = q
-
-			return nil
-		}))
-	_ = e.controller.Start(besides(p.ctx)) // it fails, as it should
-	queue.ShutDown()                       // it has no workers
-	p.background.subscribe()
 }

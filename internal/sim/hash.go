@@ -18,8 +18,6 @@ type trail struct {
 	hashes  map[client.Object]uint64 // of stored objects
 }
 
-var hashSeed = maphash.MakeSeed()
-
 func hashed(words ...string) uint64 {
 	sum := uint64(len(words))
 	for _, word := range words {
@@ -34,6 +32,8 @@ func mixed(hash, more uint64) uint64 {
 
 	return hash ^ hash>>29
 }
+
+var hashSeed = maphash.MakeSeed()
 
 func bit(b bool) uint64 {
 	if b {

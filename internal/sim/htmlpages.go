@@ -12,12 +12,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// pages has the HTTP codes of the pages that replace an answer of the API server.
-var pages = map[Kind]int{
-	Unserved: http.StatusNotFound, UnservedForbidden: http.StatusForbidden, UnservedGateway: http.StatusBadGateway,
-	UnservedAfter: http.StatusNotFound, UnservedForbiddenAfter: http.StatusForbidden,
-}
-
 // page returns the error that client-go makes of a response that is not from the API server: it has the requested name,
 // and a cause that says that the response was unexpected. An API server that does not serve the kind answers without a
 // name.
@@ -33,6 +27,12 @@ func (o Operation) page(k Kind) error {
 		"<html><body>answered by another</body></html>", 0, true)
 }
 
+// pages has the HTTP codes of the pages that replace an answer of the API server.
+var pages = map[Kind]int{
+	Unserved: http.StatusNotFound, UnservedForbidden: http.StatusForbidden, UnservedGateway: http.StatusBadGateway,
+	UnservedAfter: http.StatusNotFound, UnservedForbiddenAfter: http.StatusForbidden,
+}
+
 // verb returns the verb of the request.
 func (o Operation) verb() string {
 	verb, _, _ := strings.Cut(o.Name, "/")
@@ -42,10 +42,6 @@ func (o Operation) verb() string {
 	}
 
 	return verb
-}
-
-func (o Operation) resource() schema.GroupResource {
-	return schema.GroupResource{Group: o.kind.Group, Resource: strings.ToLower(o.kind.Kind) + "s"}
 }
 
 // denial returns the error of a write that the API server refuses whatever its content: by a validation rule or a
@@ -62,4 +58,8 @@ func (o Operation) denial(k Kind) error {
 
 		return kerrors.NewInvalid(o.kind.GroupKind(), o.key.Name, field.ErrorList{rule})
 	}
+}
+
+func (o Operation) resource() schema.GroupResource {
+	return schema.GroupResource{Group: o.kind.Group, Resource: strings.ToLower(o.kind.Kind) + "s"}
 }

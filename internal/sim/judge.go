@@ -20,6 +20,154 @@ type Violation struct {
 	Text     string
 }
 
+// judge judges what an operation has done.
+func (w *World) judge(p *process, o Operation) {
+	w.storesKey(p)
+	if o.External {
+		w.judgeExternal(p, o)
+
+		return
+	}
+	w.judgeUnstored(o)
+	for _, c := range w.server.Changes(w.judged) {
+		w.work.writes[c.Key.Name]++
+		w.judgeWrites(c.Key)
+		if c.Kind != w.config.gvk() {
+			w.judgeOther(c)
+
+			continue
+		}
+		// objects of the kind are managed
+		now := c.Object.(resource.Managed)
+		if c.Old != nil {
+			w.unlocks(p, c.Old, now)
+			w.judgeWrite(p, c, now)
+			w.judgeStatus(p, c)
+			w.judgeTheirFinalizer(c, now)
+		}
+		if !w.judgedBefore() {
+			w.judgeChange(p, o, c)
+		}
+		if c.Type == apiserver.Deleted {
+			w.judgeGone(now)
+		}
+	}
+}
+
+func (w *World) judgeExternal(p *process, o Operation) {
+	if o.mg == nil {
+		return
+	}
+	if now := w.stored(o.mg); o.Name == "Delete" && p.restored.outdated && now != nil && !isDeleted(now) {
+		w.exempt.undeleted.add(Rewound, o.mg)
+	}
+	if w.judgedBefore() {
+		return
+	}
+	if n := w.tooMany(o.mg.GetUID()); n > 0 {
+		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", n, o.mg.GetUID()))
+	}
+}
+
+// stored returns the stored version of mg, or nil.
+func (w *World) stored(mg resource.Managed) resource.Managed {
+	o, ok := w.server.Stored(w.config.gvk(), keyOf(mg)).(resource.Managed)
+	if !ok || o.GetUID() != mg.GetUID() {
+		return nil
+	}
+
+	return o
+}
+
+// tooMany returns how many resources an object has if it may not have so many. It may have one, and one that its user
+// left by naming another resource which was then deleted and created again.
+func (w *World) tooMany(of types.UID) int {
+	live := w.external.Of(of)
+	if len(live) <= 1 {
+		return 0
+	}
+	switch rest := len(w.unexcused(of)); {
+	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.exempt.undeleted.excuses(of, anyExemption)):
+		return 0
+	default:
+		return len(live)
+	}
+}
+
+// asClock returns the property that is violated: S8 if a clock was wrong.
+func (w *World) asClock(property string) string {
+	for _, p := range w.processes {
+		if p.clock.by != 0 {
+			return "S8"
+		}
+	}
+
+	return property
+}
+
+// judgeOther judges a write of an object of another kind.
+func (w *World) judgeOther(c apiserver.Change) {
+	if c.Old == nil {
+		return
+	}
+	of := metav1.GetControllerOf(c.Old)
+	for _, mg := range w.users.all() {
+		if of != nil && of.UID == mg.GetUID() {
+			return
+		}
+	}
+	w.violate("S12", fmt.Sprintf("the %s %s of another owner was written", c.Kind.Kind, c.Key.Name))
+}
+
+func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
+	before, after := externalName(c.Old), externalName(now)
+	moved := now.GetAnnotations()[keyAllowBackendChange] != "" // its user said so
+	if before != "" && after != before && !moved && !w.exempt.vacated[before] && !w.lapsed(asManaged(c.Old)) {
+		w.violate("S2", fmt.Sprintf("the external name %q was replaced by %q", before, after))
+	}
+	if c.Old.GetGeneration() == p.observed.generation[now.GetUID()] {
+		p.observed.generation[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
+	}
+	was, is := conditionOf(c.Old, "Ready"), conditionOf(now, "Ready")
+	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) &&
+		p.observed.generation[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
+		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration,
+			p.observed.generation[now.GetUID()]))
+	}
+}
+
+// judgeChange judges a write by its content.
+func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
+	if c.Old != nil {
+		w.judgeAnnotations(c)
+		w.judgeTarget(p, c)
+		w.judgePause(p, o, c)
+	}
+	w.judgeSecrets(c)
+}
+
+// judgeSecrets judges that a written object shows no secret, except in its spec, which the user writes.
+func (w *World) judgeSecrets(c apiserver.Change) {
+	for _, part := range []string{"metadata", "status"} {
+		if at := w.secretPath(c.Image[part], part); at != "" {
+			w.violate("S10", "the object shows a secret in "+at)
+		}
+	}
+}
+
+// judgeGone judges that the provider removed the finalizer of an object.
+func (w *World) judgeGone(mg resource.Managed) {
+	w.gone[mg.GetUID()] = true
+	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {
+		w.users.orphaned(mg.GetUID())
+
+		return
+	}
+	if live := w.unexcused(mg.GetUID()); len(live) > 0 {
+		w.violate("S5", fmt.Sprintf("%s is gone, and its resource %s stays", mg.GetUID(), live[0]))
+	}
+}
+
 // Properties are what every schedule is checked for.
 var Properties = map[string]string{
 	"S1":  "there is at most one external resource for an object",
@@ -59,44 +207,6 @@ var Properties = map[string]string{
 	"L8":  "nothing is retained of objects that are gone",
 }
 
-func (w *World) violate(property, text string) {
-	if w.guided.joined {
-		return // what is judged now means nothing
-	}
-	for _, v := range w.violation {
-		if v.Property == property && v.Text == text {
-			return
-		}
-	}
-	w.violation = append(w.violation, Violation{property, text})
-	if w.verbose {
-		w.sinks.lines = append(w.sinks.lines, fmt.Sprintf("%10s      VIOLATION of %s: %s", w.since(), property, text))
-	}
-}
-
-// stored returns the stored version of mg, or nil.
-func (w *World) stored(mg resource.Managed) resource.Managed {
-	o, ok := w.server.Stored(w.config.gvk(), keyOf(mg)).(resource.Managed)
-	if !ok || o.GetUID() != mg.GetUID() {
-		return nil
-	}
-
-	return o
-}
-
-// base returns the version of the object that a call was made from.
-func (w *World) base(mg resource.Managed) client.Object {
-	changes := w.server.Changes(0)
-	for i := len(changes) - 1; i >= 0; i-- {
-		if c := changes[i]; c.Object.GetUID() == mg.GetUID() &&
-			c.Object.GetResourceVersion() == mg.GetResourceVersion() {
-			return c.Object
-		}
-	}
-
-	return nil
-}
-
 // checkBefore judges an operation that is about to have its effect.
 func (w *World) checkBefore(p *process, o Operation) {
 	w.checkRequestBefore(p, o)
@@ -130,6 +240,39 @@ func (w *World) checkBefore(p *process, o Operation) {
 	}
 }
 
+func (w *World) checkPolicyBefore(o Operation) {
+	base := w.base(o.mg)
+	if base == nil {
+		return
+	}
+	if w.astray(base.(resource.Managed)) {
+		w.violate("S21", o.Name+" in a system in which the resource is not")
+	}
+	if since := base.GetDeletionTimestamp(); o.Name == "Delete" && !w.evicted.IsZero() && since != nil &&
+		!since.Time.Before(w.evicted.Truncate(time.Second)) {
+		w.violate("S22", "Delete of a resource that has to stay when the namespace or the kind is deleted")
+	}
+	switch {
+	case isPaused(base):
+		w.violate("S7", o.Name+" for an object that is paused")
+	case !allows(base, action(o.Name)):
+		w.violate("S7", o.Name+" for an object whose policy forbids it")
+	}
+}
+
+// base returns the version of the object that a call was made from.
+func (w *World) base(mg resource.Managed) client.Object {
+	changes := w.server.Changes(0)
+	for i := len(changes) - 1; i >= 0; i-- {
+		if c := changes[i]; c.Object.GetUID() == mg.GetUID() &&
+			c.Object.GetResourceVersion() == mg.GetResourceVersion() {
+			return c.Object
+		}
+	}
+
+	return nil
+}
+
 func (w *World) checkBeforeCreate(p *process, o Operation) {
 	w.callers[o.mg.GetUID()] = p.number
 	now := w.outdates(p, o.mg, w.storedFor(p, o.mg))
@@ -151,26 +294,6 @@ func (w *World) checkBeforeCreate(p *process, o Operation) {
 	}
 }
 
-func (w *World) checkPolicyBefore(o Operation) {
-	base := w.base(o.mg)
-	if base == nil {
-		return
-	}
-	if w.astray(base.(resource.Managed)) {
-		w.violate("S21", o.Name+" in a system in which the resource is not")
-	}
-	if since := base.GetDeletionTimestamp(); o.Name == "Delete" && !w.evicted.IsZero() && since != nil &&
-		!since.Time.Before(w.evicted.Truncate(time.Second)) {
-		w.violate("S22", "Delete of a resource that has to stay when the namespace or the kind is deleted")
-	}
-	switch {
-	case isPaused(base):
-		w.violate("S7", o.Name+" for an object that is paused")
-	case !allows(base, action(o.Name)):
-		w.violate("S7", o.Name+" for an object whose policy forbids it")
-	}
-}
-
 func (w *World) checkOwnerBefore(o Operation) {
 	of, exists := w.external.MadeFor(o.mg)
 	if !exists || of == o.mg.GetUID() || of != otherOwner && w.users.adopted[o.mg.GetUID()] || of == otherOwner &&
@@ -184,110 +307,19 @@ func (w *World) checkOwnerBefore(o Operation) {
 	w.violate(property, fmt.Sprintf("%s of a resource that was made for %q, by %q", o.Name, of, o.mg.GetUID()))
 }
 
-// judge judges what an operation has done.
-func (w *World) judge(p *process, o Operation) {
-	w.storesKey(p)
-	if o.External {
-		w.judgeExternal(p, o)
-
-		return
+func (w *World) violate(property, text string) {
+	if w.guided.joined {
+		return // what is judged now means nothing
 	}
-	w.judgeUnstored(o)
-	for _, c := range w.server.Changes(w.judged) {
-		w.work.writes[c.Key.Name]++
-		w.judgeWrites(c.Key)
-		if c.Kind != w.config.gvk() {
-			w.judgeOther(c)
-
-			continue
-		}
-		// objects of the kind are managed
-		now := c.Object.(resource.Managed)
-		if c.Old != nil {
-			w.unlocks(p, c.Old, now)
-			w.judgeWrite(p, c, now)
-			w.judgeStatus(p, c)
-			w.judgeTheirFinalizer(c, now)
-		}
-		if !w.judgedBefore() {
-			w.judgeChange(p, o, c)
-		}
-		if c.Type == apiserver.Deleted {
-			w.judgeGone(now)
-		}
-	}
-}
-
-// judgeChange judges a write by its content.
-func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
-	if c.Old != nil {
-		w.judgeAnnotations(c)
-		w.judgeTarget(p, c)
-		w.judgePause(p, o, c)
-	}
-	w.judgeSecrets(c)
-}
-
-// judgeOther judges a write of an object of another kind.
-func (w *World) judgeOther(c apiserver.Change) {
-	if c.Old == nil {
-		return
-	}
-	of := metav1.GetControllerOf(c.Old)
-	for _, mg := range w.users.all() {
-		if of != nil && of.UID == mg.GetUID() {
+	for _, v := range w.violation {
+		if v.Property == property && v.Text == text {
 			return
 		}
 	}
-	w.violate("S12", fmt.Sprintf("the %s %s of another owner was written", c.Kind.Kind, c.Key.Name))
-}
-
-func (w *World) judgeExternal(p *process, o Operation) {
-	if o.mg == nil {
-		return
+	w.violation = append(w.violation, Violation{property, text})
+	if w.verbose {
+		w.sinks.lines = append(w.sinks.lines, fmt.Sprintf("%10s      VIOLATION of %s: %s", w.since(), property, text))
 	}
-	if now := w.stored(o.mg); o.Name == "Delete" && p.restored.outdated && now != nil && !isDeleted(now) {
-		w.exempt.undeleted.add(Rewound, o.mg)
-	}
-	if w.judgedBefore() {
-		return
-	}
-	if n := w.tooMany(o.mg.GetUID()); n > 0 {
-		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", n, o.mg.GetUID()))
-	}
-}
-
-// tooMany returns how many resources an object has if it may not have so many. It may have one, and one that its user
-// left by naming another resource which was then deleted and created again.
-func (w *World) tooMany(of types.UID) int {
-	live := w.external.Of(of)
-	if len(live) <= 1 {
-		return 0
-	}
-	switch rest := len(w.unexcused(of)); {
-	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.exempt.undeleted.excuses(of, anyExemption)):
-		return 0
-	default:
-		return len(live)
-	}
-}
-
-// lostName says whether the resource under a present or former name of an object was removed out of band.
-func (w *World) lostName(of types.UID) bool {
-	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
-		return c.Object.GetUID() == of && w.exempt.vacated[externalName(c.Object)]
-	})
-}
-
-// asClock returns the property that is violated: S8 if a clock was wrong.
-func (w *World) asClock(property string) string {
-	for _, p := range w.processes {
-		if p.clock.by != 0 {
-			return "S8"
-		}
-	}
-
-	return property
 }
 
 // lostNames says whether that is so for any object.
@@ -296,30 +328,11 @@ func (w *World) lostNames() bool {
 		slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
 }
 
-func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
-	before, after := externalName(c.Old), externalName(now)
-	moved := now.GetAnnotations()[keyAllowBackendChange] != "" // its user said so
-	if before != "" && after != before && !moved && !w.exempt.vacated[before] && !w.lapsed(asManaged(c.Old)) {
-		w.violate("S2", fmt.Sprintf("the external name %q was replaced by %q", before, after))
-	}
-	if c.Old.GetGeneration() == p.observed.generation[now.GetUID()] {
-		p.observed.generation[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
-	}
-	was, is := conditionOf(c.Old, "Ready"), conditionOf(now, "Ready")
-	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) &&
-		p.observed.generation[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
-		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration,
-			p.observed.generation[now.GetUID()]))
-	}
-}
-
-// judgeSecrets judges that a written object shows no secret, except in its spec, which the user writes.
-func (w *World) judgeSecrets(c apiserver.Change) {
-	for _, part := range []string{"metadata", "status"} {
-		if at := w.secretPath(c.Image[part], part); at != "" {
-			w.violate("S10", "the object shows a secret in "+at)
-		}
-	}
+// lostName says whether the resource under a present or former name of an object was removed out of band.
+func (w *World) lostName(of types.UID) bool {
+	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
+		return c.Object.GetUID() == of && w.exempt.vacated[externalName(c.Object)]
+	})
 }
 
 func (w *World) isSecret(text string) bool {
@@ -336,19 +349,6 @@ func (w *World) hide(text string) string {
 	}
 
 	return text
-}
-
-// judgeGone judges that the provider removed the finalizer of an object.
-func (w *World) judgeGone(mg resource.Managed) {
-	w.gone[mg.GetUID()] = true
-	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {
-		w.users.orphaned(mg.GetUID())
-
-		return
-	}
-	if live := w.unexcused(mg.GetUID()); len(live) > 0 {
-		w.violate("S5", fmt.Sprintf("%s is gone, and its resource %s stays", mg.GetUID(), live[0]))
-	}
 }
 
 // leaks returns resources whose objects are gone.

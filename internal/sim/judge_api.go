@@ -80,12 +80,6 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])
 }
 
-func asManaged(o any) resource.Managed {
-	mg, _ := o.(resource.Managed)
-
-	return mg
-}
-
 // judgePause judges that only the status of a paused object is written, the result of a call that began before the
 // pause, and the restored record of a creation: by a process that ends after a restore, and after a replace.
 func (w *World) judgePause(p *process, o Operation, c apiserver.Change) {
@@ -95,6 +89,12 @@ func (w *World) judgePause(p *process, o Operation, c apiserver.Change) {
 	if o.Name == "patch" && isPaused(old) && !p.inPass.attempted[c.Key] && !writesBack && !w.putsBack(old, now) {
 		w.violate("S20", "the object was written while it was paused")
 	}
+}
+
+func asManaged(o any) resource.Managed {
+	mg, _ := o.(resource.Managed)
+
+	return mg
 }
 
 // putsBack says whether a write restores annotations of the attempt that a replace has removed.

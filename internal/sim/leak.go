@@ -6,6 +6,13 @@ import (
 	"strings"
 )
 
+// A memorySearch walks memory by reflection.
+type memorySearch struct {
+	words []string
+	seen  map[uintptr]bool
+	found string
+}
+
 // findRetained returns the path in the memory behind a value to one of some words, or nothing. It reads unexported
 // fields, too, but not the simulation's own types, and not functions.
 func findRetained(of any, words []string) string {
@@ -14,17 +21,6 @@ func findRetained(of any, words []string) string {
 
 	return s.found
 }
-
-// A memorySearch walks memory by reflection.
-type memorySearch struct {
-	words []string
-	seen  map[uintptr]bool
-	found string
-}
-
-// foreign has the packages whose types do not belong to the reconciler.
-var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "testing",
-	"k8s.io/apimachinery/pkg/runtime", "prometheus/client_golang", "reflect"}
 
 func (s *memorySearch) look(v reflect.Value, path string) {
 	if s.found != "" || !v.IsValid() {
@@ -63,3 +59,7 @@ func (s *memorySearch) look(v reflect.Value, path string) {
 		}
 	}
 }
+
+// foreign has the packages whose types do not belong to the reconciler.
+var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "testing",
+	"k8s.io/apimachinery/pkg/runtime", "prometheus/client_golang", "reflect"}

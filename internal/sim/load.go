@@ -17,56 +17,12 @@ type load struct {
 	tried int       // requests of it since
 }
 
-// loadOf returns the load of the current hour.
-func (w *World) loadOf(key types.NamespacedName) *load {
-	l := w.work.loads[key]
-	if l == nil {
-		l = &load{since: w.now()}
-		w.work.loads[key] = l
-	}
-	if w.now().Sub(l.since) >= time.Hour {
-		l.since, l.passes, l.requests, l.writes, l.unstored = w.now(), 0, 0, 0, 0
-	}
-
-	return l
-}
-
-// judgeLoad judges that passes and requests, answered or not, stay within the bounds of an hour, with any faults. In
-// each process a recovery window begins anew: thirty observations, in growing steps.
-func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
-	l := w.loadOf(key)
-	l.passes += passes
-	l.requests += requests
-	lives := max(w.users.times[key], 1)
-	if most := 70 + 40*lives + 30*w.plan.count; l.passes > most {
-		w.violate("L5", fmt.Sprintf("more than %d passes over %s in an hour", most, key.Name))
-	}
-	if most := 150 + 120*lives + 60*w.plan.count; l.requests > most {
-		w.violate("L5", fmt.Sprintf("more than %d requests for %s in an hour", most, key.Name))
-	}
-}
-
 // judgeWrites judges that an object is not written more often than an hour allows.
 func (w *World) judgeWrites(key types.NamespacedName) {
 	l := w.loadOf(key)
 	l.writes++
 	if most := w.mostWrites(w.users.times[key]); l.writes > most {
 		w.violate("L5", fmt.Sprintf("more than %d writes of %s in an hour", most, key.Name))
-	}
-}
-
-// judgeUnstored judges that a status which the API server does not store is resent seldom: for changes of the object,
-// and a few times to find out whether it is stored by now.
-func (w *World) judgeUnstored(o Operation) {
-	if o.Name != "patch/status" || w.effects.dropped != DroppedStatus || !w.now().Before(w.effects.drops) ||
-		len(w.server.Changes(w.judged)) > 0 {
-		return
-	}
-	l := w.loadOf(o.key)
-	l.unstored++
-	if most := 4 + 2*max(w.users.times[o.key], 1) + 2*w.plan.count; l.unstored > most {
-		w.violate("L4", fmt.Sprintf("more than %d writes of the status of %s that were not stored, in an hour", most,
-			o.key.Name))
 	}
 }
 
@@ -84,6 +40,21 @@ func (w *World) mostWrites(lives int) int {
 	return most
 }
 
+// judgeUnstored judges that a status which the API server does not store is resent seldom: for changes of the object,
+// and a few times to find out whether it is stored by now.
+func (w *World) judgeUnstored(o Operation) {
+	if o.Name != "patch/status" || w.effects.dropped != DroppedStatus || !w.now().Before(w.effects.drops) ||
+		len(w.server.Changes(w.judged)) > 0 {
+		return
+	}
+	l := w.loadOf(o.key)
+	l.unstored++
+	if most := 4 + 2*max(w.users.times[o.key], 1) + 2*w.plan.count; l.unstored > most {
+		w.violate("L4", fmt.Sprintf("more than %d writes of the status of %s that were not stored, in an hour", most,
+			o.key.Name))
+	}
+}
+
 // judgeRequest judges that an operation is not one too many. A read of the cache is no
 // request.
 func (w *World) judgeRequest(o Operation) {
@@ -92,6 +63,21 @@ func (w *World) judgeRequest(o Operation) {
 		w.judgeLoad(keyOf(o.mg), 0, 1)
 	case !o.External && !o.cached():
 		w.judgeLoad(o.key, 0, 1)
+	}
+}
+
+// judgeLoad judges that passes and requests, answered or not, stay within the bounds of an hour, with any faults. In
+// each process a recovery window begins anew: thirty observations, in growing steps.
+func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
+	l := w.loadOf(key)
+	l.passes += passes
+	l.requests += requests
+	lives := max(w.users.times[key], 1)
+	if most := 70 + 40*lives + 30*w.plan.count; l.passes > most {
+		w.violate("L5", fmt.Sprintf("more than %d passes over %s in an hour", most, key.Name))
+	}
+	if most := 150 + 120*lives + 60*w.plan.count; l.requests > most {
+		w.violate("L5", fmt.Sprintf("more than %d requests for %s in an hour", most, key.Name))
 	}
 }
 
@@ -108,4 +94,18 @@ func (w *World) judgeAPIAway(key types.NamespacedName) {
 			key.Name,
 			away))
 	}
+}
+
+// loadOf returns the load of the current hour.
+func (w *World) loadOf(key types.NamespacedName) *load {
+	l := w.work.loads[key]
+	if l == nil {
+		l = &load{since: w.now()}
+		w.work.loads[key] = l
+	}
+	if w.now().Sub(l.since) >= time.Hour {
+		l.since, l.passes, l.requests, l.writes, l.unstored = w.now(), 0, 0, 0, 0
+	}
+
+	return l
 }

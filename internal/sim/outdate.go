@@ -17,33 +17,34 @@ import (
 // recordTaken is the reason of the event that reports that a record was restored or overwritten.
 const recordTaken = "CreationRecordTaken"
 
-// outdatedScenarios has the scenario in which a resource is lost and created again. Then a new version of the provider
-// starts. After that a fault can write the record of the first creation back.
-var outdatedScenarios = []scenario{{
-	name: "made-again", begins: "create", onlyApart: true, doubts: true, lag: 5 * time.Millisecond,
-	run: func(w *World) {
-		w.users.create(newBucket("first"))
-		w.settle()
-		if mg := w.users.see(firstKey); mg != nil {
-			w.removeNamed(firstKey, w.nameOf(mg))
+// outdate writes earlier annotations of each object back, as kubectl replace does with an exported manifest. Spec and
+// finalizers stay as they are: the finalizer of the provider existed when the record did. A replace does not write the
+// status.
+func (w *World) outdate() {
+	for _, mg := range w.users.all() {
+		then, at := w.exported(mg)
+		if then == nil {
+			continue
 		}
-		w.settle()
-		w.rollsOut()
-		w.settle()
-		w.quiet()
-		w.users.delete(firstKey)
-		w.settle()
-	},
-}}
-
-// rollsOut asks the process to stop, as a new version of its Deployment does. It is no fault, but the bounds allow for
-// one.
-func (w *World) rollsOut() {
-	w.plan.count++
-	w.fired++
-	for _, p := range w.alive() {
-		if !p.ending.stopping && !p.leadership.held && !p.leadership.deposed {
-			p.stop(graceful)
+		key, uid := keyOf(mg), mg.GetUID()
+		now, given := w.users.get(key), w.users.manifestAt(uid, at)
+		now.SetAnnotations(maps.Clone(then.GetAnnotations()))
+		if !maps.Equal(given, w.users.manifest(uid)) { // what users said since is undone
+			w.users.recordManifest(uid, given)
+			w.users.acted, w.undone.writes = true, true
+		}
+		w.users.must(w.users.client.Update(context.Background(), now))
+		s := stripping{
+			kind: Outdate, given: recordOf(then), earlier: attemptOf(then) != "" && attemptOf(then) != w.newest(mg),
+			before: mg, last: mg, passes: w.work.passes, change: len(w.server.Changes(0)),
+		}
+		if last, ok := w.undone.strips[uid]; ok && !last.read {
+			s.kind, s.before = last.kind, last.before // no pass has seen what is between them
+		}
+		w.undone.strips[uid] = s
+		if w.beyondRepair(s) {
+			w.exempt.surplus.add(Outdate, s.before)
+			w.exempt.lost.add(Outdate, s.before)
 		}
 	}
 }
@@ -77,36 +78,49 @@ func (u *users) manifestAt(of types.UID, change int) (annotations map[string]str
 	return annotations
 }
 
-// outdate writes earlier annotations of each object back, as kubectl replace does with an exported manifest. Spec and
-// finalizers stay as they are: the finalizer of the provider existed when the record did. A replace does not write the
-// status.
-func (w *World) outdate() {
-	for _, mg := range w.users.all() {
-		then, at := w.exported(mg)
-		if then == nil {
-			continue
+// outdatedScenarios has the scenario in which a resource is lost and created again. Then a new version of the provider
+// starts. After that a fault can write the record of the first creation back.
+var outdatedScenarios = []scenario{{
+	name: "made-again", begins: "create", onlyApart: true, doubts: true, lag: 5 * time.Millisecond,
+	run: func(w *World) {
+		w.users.create(newBucket("first"))
+		w.settle()
+		if mg := w.users.see(firstKey); mg != nil {
+			w.removeNamed(firstKey, w.nameOf(mg))
 		}
-		key, uid := keyOf(mg), mg.GetUID()
-		now, given := w.users.get(key), w.users.manifestAt(uid, at)
-		now.SetAnnotations(maps.Clone(then.GetAnnotations()))
-		if !maps.Equal(given, w.users.manifest(uid)) { // what users said since is undone
-			w.users.recordManifest(uid, given)
-			w.users.acted, w.undone.writes = true, true
-		}
-		w.users.must(w.users.client.Update(context.Background(), now))
-		s := stripping{
-			kind: Outdate, given: recordOf(then), earlier: attemptOf(then) != "" && attemptOf(then) != w.newest(mg),
-			before: mg, last: mg, passes: w.work.passes, change: len(w.server.Changes(0)),
-		}
-		if last, ok := w.undone.strips[uid]; ok && !last.read {
-			s.kind, s.before = last.kind, last.before // no pass has seen what is between them
-		}
-		w.undone.strips[uid] = s
-		if w.beyondRepair(s) {
-			w.exempt.surplus.add(Outdate, s.before)
-			w.exempt.lost.add(Outdate, s.before)
+		w.settle()
+		w.rollsOut()
+		w.settle()
+		w.quiet()
+		w.users.delete(firstKey)
+		w.settle()
+	},
+}}
+
+// rollsOut asks the process to stop, as a new version of its Deployment does. It is no fault, but the bounds allow for
+// one.
+func (w *World) rollsOut() {
+	w.plan.count++
+	w.fired++
+	for _, p := range w.alive() {
+		if !p.ending.stopping && !p.leadership.held && !p.leadership.deposed {
+			p.stop(graceful)
 		}
 	}
+}
+
+// exportable hashes how an object differs from its outdated manifest, if a fault may write that.
+func (w *World) exportable(mg resource.Managed) uint64 {
+	if !w.guided.Doubts {
+		return 0
+	}
+	then, _ := w.exported(mg)
+	if then == nil {
+		return 0
+	}
+	old := asManaged(then)
+
+	return mixed(mixed(contentHash(old), w.relation(old)), bit(attemptOf(old) == attemptOf(mg)))
 }
 
 // exported returns the version of an object whose annotations are written back, and the change of the server that made
@@ -140,20 +154,6 @@ func (w *World) newest(mg resource.Managed) (id string) {
 	}
 
 	return id
-}
-
-// exportable hashes how an object differs from its outdated manifest, if a fault may write that.
-func (w *World) exportable(mg resource.Managed) uint64 {
-	if !w.guided.Doubts {
-		return 0
-	}
-	then, _ := w.exported(mg)
-	if then == nil {
-		return 0
-	}
-	old := asManaged(then)
-
-	return mixed(mixed(contentHash(old), w.relation(old)), bit(attemptOf(old) == attemptOf(mg)))
 }
 
 // judgeOutdated judges that a written earlier record was reported by the end of the first pass that read it. If only

@@ -15,12 +15,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// skew is how far the clock of another machine is ahead.
-const skew = 700 * time.Millisecond
-
-// listPriority is the priority of the first list, as in controller-runtime.
-const listPriority = -100
-
 // A process is one run of a provider: a cache, a queue and a reconciler, which are lost when it ends.
 type process struct {
 	world     *World
@@ -45,6 +39,9 @@ type process struct {
 	dead       bool
 	knowledge
 }
+
+// A stepped clock is wrong by a constant.
+type stepped struct{ by time.Duration }
 
 // A processRuntime is the reconciler of a process, and what that works with.
 type processRuntime struct {
@@ -103,35 +100,9 @@ type background struct {
 	subscribe  func()       // starts notifications of external changes
 }
 
-// A stepped clock is wrong by a constant.
-type stepped struct{ by time.Duration }
-
-func (c stepped) Now() time.Time                  { return time.Now().Add(c.by) }
 func (c stepped) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// start starts a process. Its first list lacks the last changes, as many as it is to overlook.
-func (w *World) start(clock stepped, overlook int) {
-	p := &process{
-		world: w, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(), turns: newTurns(),
-		runtime: processRuntime{meters: w.sinks.meters}, known: knownVersions{unanswered: exemptions{}},
-		inPass: inPass{
-			mutations: map[types.NamespacedName]int{}, attempted: map[types.NamespacedName]bool{},
-			raceDeleted: map[types.NamespacedName]types.UID{},
-		},
-		observed: observed{order: map[types.UID]int{}, generation: map[types.UID]int64{}},
-	}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.cache = newCache(w.server, w.config.gvk(), w.config.Lag, overlook)
-	if overlook > 0 {
-		p.cache.frozen = w.now().Add(3 * time.Second)
-	}
-	p.equip()
-	for _, key := range sortedKeys(p.cache.objects) {
-		p.queue.add(w.now(), key, 0, listPriority)
-	}
-	w.processes = append(w.processes, p)
-	w.work.together = max(w.work.together, len(w.alive()))
-}
+func (c stepped) Now() time.Time { return time.Now().Add(c.by) }
 
 // ask turns a request into an operation, and makes it through the seam.
 func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error) error {
@@ -188,10 +159,6 @@ func (p *process) next() (time.Time, bool) {
 	return at, ok
 }
 
-func (p *process) idle() bool {
-	return !p.dead && !p.leadership.held && !p.ending.stopping && p.inPass.active < p.world.config.workers()
-}
-
 // work makes a pass if one is due.
 func (p *process) work(now time.Time) bool {
 	if !p.idle() {
@@ -205,6 +172,10 @@ func (p *process) work(now time.Time) bool {
 	p.pass(i)
 
 	return true
+}
+
+func (p *process) idle() bool {
+	return !p.dead && !p.leadership.held && !p.ending.stopping && p.inPass.active < p.world.config.workers()
 }
 
 func (p *process) pass(i *item) {
@@ -244,10 +215,6 @@ func (p *process) pass(i *item) {
 		p.end(p.ending.by, time.Second, p.clock, 0)
 	}
 }
-
-// graceful is used instead of a kind of fault if a process is asked to stop during an external call, which loses
-// nothing.
-const graceful Kind = ""
 
 // stop asks the process to stop. It ends when its passes have ended.
 func (p *process) stop(by Kind) {
@@ -297,3 +264,37 @@ func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook in
 		w.in(restart, func() { w.start(clock, overlook) })
 	}
 }
+
+// listPriority is the priority of the first list, as in controller-runtime.
+const listPriority = -100
+
+// start starts a process. Its first list lacks the last changes, as many as it is to overlook.
+func (w *World) start(clock stepped, overlook int) {
+	p := &process{
+		world: w, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(), turns: newTurns(),
+		runtime: processRuntime{meters: w.sinks.meters}, known: knownVersions{unanswered: exemptions{}},
+		inPass: inPass{
+			mutations: map[types.NamespacedName]int{}, attempted: map[types.NamespacedName]bool{},
+			raceDeleted: map[types.NamespacedName]types.UID{},
+		},
+		observed: observed{order: map[types.UID]int{}, generation: map[types.UID]int64{}},
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.cache = newCache(w.server, w.config.gvk(), w.config.Lag, overlook)
+	if overlook > 0 {
+		p.cache.frozen = w.now().Add(3 * time.Second)
+	}
+	p.equip()
+	for _, key := range sortedKeys(p.cache.objects) {
+		p.queue.add(w.now(), key, 0, listPriority)
+	}
+	w.processes = append(w.processes, p)
+	w.work.together = max(w.work.together, len(w.alive()))
+}
+
+// skew is how far the clock of another machine is ahead.
+const skew = 700 * time.Millisecond
+
+// graceful is used instead of a kind of fault if a process is asked to stop during an external call, which loses
+// nothing.
+const graceful Kind = ""

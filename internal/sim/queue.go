@@ -12,9 +12,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// share is the number of hand-outs of which one goes to a lower priority class that waits.
-const share = 10
-
 // A queue is a model of the queue of package controller and of the requests that a controller adds: one item per key,
 // whose earliest time and highest priority count, and which is not handed out while its key is being reconciled; and a
 // back-off per key. Tests compare it with the real one.
@@ -44,6 +41,23 @@ func newQueue() *queue {
 	}
 }
 
+// done ends the reconcile of a key as a controller does.
+func (q *queue) done(now time.Time, key types.NamespacedName, priority int, result reconcile.Result, err error) {
+	delete(q.working, key)
+	if result.Priority != nil {
+		priority = *result.Priority
+	}
+	switch {
+	case err != nil, result.RequeueAfter <= 0 && result.Requeue: //nolint:staticcheck // reconcilers use it still
+		q.add(now, key, q.backOff(key), priority)
+	case result.RequeueAfter > 0:
+		delete(q.failures, key)
+		q.add(now, key, result.RequeueAfter, priority)
+	default:
+		delete(q.failures, key)
+	}
+}
+
 // add adds a key that is due after a while.
 func (q *queue) add(now time.Time, key types.NamespacedName, after time.Duration, priority int) {
 	q.wake(now)
@@ -64,29 +78,6 @@ func (q *queue) add(now time.Time, key types.NamespacedName, after time.Duration
 	}
 }
 
-func (q *queue) next() int {
-	q.added++
-
-	return q.added
-}
-
-// done ends the reconcile of a key as a controller does.
-func (q *queue) done(now time.Time, key types.NamespacedName, priority int, result reconcile.Result, err error) {
-	delete(q.working, key)
-	if result.Priority != nil {
-		priority = *result.Priority
-	}
-	switch {
-	case err != nil, result.RequeueAfter <= 0 && result.Requeue: //nolint:staticcheck // reconcilers use it still
-		q.add(now, key, q.backOff(key), priority)
-	case result.RequeueAfter > 0:
-		delete(q.failures, key)
-		q.add(now, key, result.RequeueAfter, priority)
-	default:
-		delete(q.failures, key)
-	}
-}
-
 func (q *queue) backOff(key types.NamespacedName) time.Duration {
 	n := q.failures[key]
 	q.failures[key]++
@@ -95,21 +86,8 @@ func (q *queue) backOff(key types.NamespacedName) time.Duration {
 	return time.Duration(min(after, float64(ratelimiter.BackOffMax)))
 }
 
-// wake marks items that are due as ready.
-func (q *queue) wake(now time.Time) {
-	var woken []*item
-	for _, i := range q.items {
-		if !i.ready && !i.due.After(now) {
-			woken = append(woken, i)
-		}
-	}
-	slices.SortFunc(woken, func(a, b *item) int {
-		return cmp.Or(a.due.Compare(b.due), b.priority-a.priority, a.order-b.order)
-	})
-	for _, i := range woken {
-		i.ready, i.order = true, q.next()
-	}
-}
+// share is the number of hand-outs of which one goes to a lower priority class that waits.
+const share = 10
 
 // take hands out an item that is due: the first one of the highest priority, or in one of share hand-outs the one of a
 // lower priority that has been due for longest.
@@ -143,6 +121,28 @@ func (q *queue) take(now time.Time) (*item, bool) {
 	q.working[best.key] = true
 
 	return best, true
+}
+
+// wake marks items that are due as ready.
+func (q *queue) wake(now time.Time) {
+	var woken []*item
+	for _, i := range q.items {
+		if !i.ready && !i.due.After(now) {
+			woken = append(woken, i)
+		}
+	}
+	slices.SortFunc(woken, func(a, b *item) int {
+		return cmp.Or(a.due.Compare(b.due), b.priority-a.priority, a.order-b.order)
+	})
+	for _, i := range woken {
+		i.ready, i.order = true, q.next()
+	}
+}
+
+func (q *queue) next() int {
+	q.added++
+
+	return q.added
 }
 
 // best returns the first item that can be handed out.

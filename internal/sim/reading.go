@@ -28,6 +28,12 @@ const (
 	keyAbandonAttempt      = "moorage.dev/abandon-attempt"
 )
 
+// createdRecords says whether the condition Created of an object is about a creation, which is given by its record or
+// by the id of its attempt.
+func createdRecords(o any, creation string) bool {
+	return strings.HasPrefix(conditionOf(o, "Created").Message, creation)
+}
+
 // Annotations that the runtime writes. The external name is one of users, too.
 const (
 	keyExternalName    = "krateo.io/external-name"
@@ -41,12 +47,6 @@ const (
 	keyCreationDetails = "moorage.dev/creation-details"
 )
 
-// Finalizers: that of the runtime, and the one with which an object may be created.
-const (
-	ourFinalizer       = "finalizer.managedresource.krateo.io"
-	unclaimedFinalizer = "moorage.dev/unclaimed"
-)
-
 // bookkeeping has the annotations that the provider may change and remove.
 var bookkeeping = map[string]bool{
 	keyExternalName: true, keyPending: true, keySucceeded: true, keyFailed: true, keyCreateAttempt: true,
@@ -55,6 +55,20 @@ var bookkeeping = map[string]bool{
 
 // An action is what a policy allows.
 type action string
+
+// allows says whether the policies of an object allow an action. With an unknown value of any policy, no action is
+// allowed.
+func allows(o metav1.Object, a action) bool {
+	for key, values := range policyValues {
+		value := o.GetAnnotations()[key]
+		forbids, known := values[value]
+		if value != "" && !known || slices.Contains(forbids, a) {
+			return false
+		}
+	}
+
+	return true
+}
 
 const (
 	toCreate action = "Create"
@@ -73,20 +87,6 @@ var policyValues = map[string]map[string][]action{
 	keyAdoptionPolicy: {"never": nil, "if-unowned": nil, "if-matching": nil, "force": nil},
 }
 
-// allows says whether the policies of an object allow an action. With an unknown value of any policy, no action is
-// allowed.
-func allows(o metav1.Object, a action) bool {
-	for key, values := range policyValues {
-		value := o.GetAnnotations()[key]
-		forbids, known := values[value]
-		if value != "" && !known || slices.Contains(forbids, a) {
-			return false
-		}
-	}
-
-	return true
-}
-
 // isPaused says whether an object is to be left alone.
 func isPaused(o metav1.Object) bool {
 	ours := o.GetAnnotations()[keyPaused]
@@ -101,14 +101,17 @@ func isDeleted(o metav1.Object) bool {
 	return at != nil && !at.Time.IsZero()
 }
 
+// Finalizers: that of the runtime, and the one with which an object may be created.
+const (
+	ourFinalizer       = "finalizer.managedresource.krateo.io"
+	unclaimedFinalizer = "moorage.dev/unclaimed"
+)
+
 // isHeld says whether an object has the finalizer of the runtime.
 func isHeld(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), ourFinalizer) }
 
 // externalName returns the external name of an object, or nothing.
 func externalName(o metav1.Object) string { return o.GetAnnotations()[keyExternalName] }
-
-// recordOf returns the value of the annotation of the last attempt of an object: its id and its result, or nothing.
-func recordOf(o metav1.Object) string { return o.GetAnnotations()[keyCreateAttempt] }
 
 // attemptOf returns the id of the last attempt of an object, or nothing.
 func attemptOf(o metav1.Object) string {
@@ -123,6 +126,12 @@ func attempting(o metav1.Object) bool {
 
 	return record != "" && !strings.Contains(record, "/")
 }
+
+// recordOf returns the value of the annotation of the last attempt of an object: its id and its result, or nothing.
+func recordOf(o metav1.Object) string { return o.GetAnnotations()[keyCreateAttempt] }
+
+// isPending says whether an object records that a creation has begun.
+func isPending(o metav1.Object) bool { return !markedAt(o, keyPending).IsZero() }
 
 // markedAt returns the time of an annotation of an object, or the zero time if there is none, or if it cannot be
 // parsed.
@@ -139,15 +148,30 @@ func markedAt(o metav1.Object, key string) time.Time {
 	return at
 }
 
-// isPending says whether an object records that a creation has begun.
-func isPending(o metav1.Object) bool { return !markedAt(o, keyPending).IsZero() }
-
 // ourTypes has the types of the conditions that the runtime writes; all others belong to other controllers.
 var ourTypes = map[commonv1.ConditionType]bool{"Ready": true, "Synced": true, "UpToDate": true, "Created": true,
 	"Reconciling": true, "Stalled": true}
 
+// createdNames says whether that condition is about a creation, or an adoption, under an external name.
+func createdNames(o any, name string) bool {
+	return strings.HasSuffix(conditionOf(o, "Created").Message, strconv.Quote(name))
+}
+
+// conditionOf returns the condition of a type of an object.
+func conditionOf(o any, t commonv1.ConditionType) commonv1.Condition { return conditionsOf(o).of(t) }
+
 // A conditions has the conditions of an object, at most one of each type.
 type conditions []commonv1.Condition
+
+// conditionsOf returns the conditions of an object of any kind: status.conditions.
+func conditionsOf(o any) (all conditions) {
+	if b, err := bucketOf(asManaged(o)); err == nil {
+		return b.Status.Conditions
+	}
+	fromStatus(o, "conditions", &all)
+
+	return all
+}
 
 // of returns the condition of a type. If there is none, its status is Unknown.
 func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
@@ -158,20 +182,6 @@ func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
 	}
 
 	return commonv1.Condition{Type: t, Status: "Unknown"}
-}
-
-// conditionOf returns the condition of a type of an object.
-func conditionOf(o any, t commonv1.ConditionType) commonv1.Condition { return conditionsOf(o).of(t) }
-
-// createdRecords says whether the condition Created of an object is about a creation, which is given by its record or
-// by the id of its attempt.
-func createdRecords(o any, creation string) bool {
-	return strings.HasPrefix(conditionOf(o, "Created").Message, creation)
-}
-
-// createdNames says whether that condition is about a creation, or an adoption, under an external name.
-func createdNames(o any, name string) bool {
-	return strings.HasSuffix(conditionOf(o, "Created").Message, strconv.Quote(name))
 }
 
 // unchanged says whether two conditions differ in nothing but their transition time.
@@ -189,16 +199,6 @@ func statusOf(o any) conditions {
 	}
 
 	return nil
-}
-
-// conditionsOf returns the conditions of an object of any kind: status.conditions.
-func conditionsOf(o any) (all conditions) {
-	if b, err := bucketOf(asManaged(o)); err == nil {
-		return b.Status.Conditions
-	}
-	fromStatus(o, "conditions", &all)
-
-	return all
 }
 
 // observedGeneration returns status.observedGeneration of an object, and whether its kind has that field.

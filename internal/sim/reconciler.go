@@ -20,26 +20,14 @@ type frozenClock struct {
 	at time.Time // zero: it advances
 }
 
+func (t *frozenClock) Since(past time.Time) time.Duration { return t.Now().Sub(past) }
+
 func (t *frozenClock) Now() time.Time {
 	if !t.at.IsZero() {
 		return t.at
 	}
 
 	return t.stepped.Now()
-}
-
-func (t *frozenClock) Since(past time.Time) time.Duration { return t.Now().Sub(past) }
-
-// standbyTime is for how long the first process runs before the first object is created: all objects are new to it.
-const standbyTime = time.Hour
-
-// startedAt returns when the reconciler of the process was made, or the process became the leader, by its own clock.
-func (p *process) startedAt() time.Time {
-	if p.number == 1 {
-		return p.began.Add(p.clock.by - standbyTime)
-	}
-
-	return p.began.Add(p.clock.by)
 }
 
 // A standbyManager is the manager of a process that may have to wait until it is the leader.
@@ -66,13 +54,8 @@ func (s *standbyManager) Add(r manager.Runnable) error {
 	return nil
 }
 
-// lead starts what was added. None of it fails.
-func (s *standbyManager) lead(ctx context.Context) {
-	s.leads = true
-	for _, r := range s.elected {
-		_ = r.Start(ctx)
-	}
-}
+// standbyTime is for how long the first process runs before the first object is created: all objects are new to it.
+const standbyTime = time.Hour
 
 // equip constructs the reconciler of the process. The first process is the leader from the beginning, and the others
 // have waited as standby.
@@ -132,5 +115,22 @@ func (p *process) equip() {
 	p.refers(real)
 	if w.config.replace != nil {
 		p.runtime.reconcile, p.runtime.states = w.config.replace(p, m.Client), objectstate.Handle{}
+	}
+}
+
+// startedAt returns when the reconciler of the process was made, or the process became the leader, by its own clock.
+func (p *process) startedAt() time.Time {
+	if p.number == 1 {
+		return p.began.Add(p.clock.by - standbyTime)
+	}
+
+	return p.began.Add(p.clock.by)
+}
+
+// lead starts what was added. None of it fails.
+func (s *standbyManager) lead(ctx context.Context) {
+	s.leads = true
+	for _, r := range s.elected {
+		_ = r.Start(ctx)
 	}
 }

@@ -37,16 +37,6 @@ var scaleScenarios = []scenario{
 	},
 }
 
-// objectKeys returns the keys of n objects.
-func objectKeys(n int) []types.NamespacedName {
-	var keys []types.NamespacedName
-	for i := range n {
-		keys = append(keys, types.NamespacedName{Namespace: firstKey.Namespace, Name: fmt.Sprintf("of-many-%02d", i)})
-	}
-
-	return keys
-}
-
 // workersScenario has several workers that reconcile several objects at a time.
 func workersScenario(w *World) {
 	keys := objectKeys(3)
@@ -92,6 +82,16 @@ func churnScenario(w *World) {
 	for _, p := range w.alive() {
 		w.judgeRetained(p)
 	}
+}
+
+// objectKeys returns the keys of n objects.
+func objectKeys(n int) []types.NamespacedName {
+	var keys []types.NamespacedName
+	for i := range n {
+		keys = append(keys, types.NamespacedName{Namespace: firstKey.Namespace, Name: fmt.Sprintf("of-many-%02d", i)})
+	}
+
+	return keys
 }
 
 // judgeRetained judges that a process keeps nothing of objects that are gone.

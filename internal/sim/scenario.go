@@ -34,26 +34,6 @@ type scenario struct {
 	begins string // the scenario that it is identical to until everything is in the desired state; empty if none
 }
 
-var firstKey = types.NamespacedName{Namespace: "default", Name: "first"}
-
-func newBucket(name string, annotations ...string) *bucket.Bucket {
-	b := &bucket.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: firstKey.Namespace, Name: name},
-		Spec: bucket.Spec{Size: 10, AccessToken: canaryField}}
-	for i := 0; i+1 < len(annotations); i += 2 {
-		annotate(b, annotations[i], annotations[i+1])
-	}
-
-	return b
-}
-
-func resize(by int64) func(resource.Managed) {
-	return func(mg resource.Managed) {
-		if b, err := bucketOf(mg); err == nil {
-			b.Spec.Size += by
-		}
-	}
-}
-
 var basicScenarios = []scenario{
 	{name: "create", begins: "create", lag: 5 * time.Millisecond, run: func(w *World) {
 		w.users.create(newBucket("first"))
@@ -188,23 +168,6 @@ var basicScenarios = []scenario{
 	}},
 }
 
-// recorded adds a change log.
-func recorded(w *World) { w.config.logsChanges = true }
-
-// unclaimed is a scenario in which objects are created with a finalizer, so that they are never removed at once. One
-// is deleted before the provider has added its own.
-func unclaimed(w *World) {
-	for _, name := range []string{"first", "second"} {
-		b := newBucket(name)
-		b.Finalizers = []string{unclaimedFinalizer}
-		w.users.create(b)
-	}
-	w.users.delete(types.NamespacedName{Namespace: firstKey.Namespace, Name: "second"})
-	w.settle()
-	w.users.delete(firstKey)
-	w.settle()
-}
-
 // adopt is a scenario in which the object adopts an existing resource.
 func adopt(w *World) {
 	w.system.add(extResource{ID: "old", Size: 3})
@@ -235,6 +198,14 @@ func rename(w *World) {
 	w.users.change(firstKey, resize(5))
 	w.settle()
 	w.quiet()
+}
+
+func resize(by int64) func(resource.Managed) {
+	return func(mg resource.Managed) {
+		if b, err := bucketOf(mg); err == nil {
+			b.Spec.Size += by
+		}
+	}
 }
 
 // replace is a scenario in which another object takes the name while a pass may still be in progress.
@@ -273,6 +244,22 @@ func policies(w *World) {
 	w.settle()
 }
 
+func disowned(w *World) func(resource.Managed) (string, bool) {
+	return func(mg resource.Managed) (string, bool) {
+		if !w.system.class.stamped {
+			return "", true
+		}
+		if isDeleted(mg) || isPaused(mg) {
+			return "", false
+		}
+		if c := conditionOf(mg, "Synced"); c.Reason != "ExternalResourceNotOwned" {
+			return "it does not say that the resource has another owner", true
+		}
+
+		return "", true
+	}
+}
+
 // foreignOwner is a scenario in which a resource of another owner has the name.
 func foreignOwner(w *World) {
 	w.system.add(extResource{ID: "taken", Stamp: otherOwner, For: otherOwner, Size: 3})
@@ -289,21 +276,8 @@ func foreignOwner(w *World) {
 	}
 }
 
-func disowned(w *World) func(resource.Managed) (string, bool) {
-	return func(mg resource.Managed) (string, bool) {
-		if !w.system.class.stamped {
-			return "", true
-		}
-		if isDeleted(mg) || isPaused(mg) {
-			return "", false
-		}
-		if c := conditionOf(mg, "Synced"); c.Reason != "ExternalResourceNotOwned" {
-			return "it does not say that the resource has another owner", true
-		}
-
-		return "", true
-	}
-}
+// recorded adds a change log.
+func recorded(w *World) { w.config.logsChanges = true }
 
 // published expects that the Secret has the current connection details.
 func published(w *World) func(resource.Managed) (string, bool) {
@@ -337,3 +311,29 @@ func unpublished(*World) func(resource.Managed) (string, bool) {
 		return "", true
 	}
 }
+
+// unclaimed is a scenario in which objects are created with a finalizer, so that they are never removed at once. One
+// is deleted before the provider has added its own.
+func unclaimed(w *World) {
+	for _, name := range []string{"first", "second"} {
+		b := newBucket(name)
+		b.Finalizers = []string{unclaimedFinalizer}
+		w.users.create(b)
+	}
+	w.users.delete(types.NamespacedName{Namespace: firstKey.Namespace, Name: "second"})
+	w.settle()
+	w.users.delete(firstKey)
+	w.settle()
+}
+
+func newBucket(name string, annotations ...string) *bucket.Bucket {
+	b := &bucket.Bucket{ObjectMeta: metav1.ObjectMeta{Namespace: firstKey.Namespace, Name: name},
+		Spec: bucket.Spec{Size: 10, AccessToken: canaryField}}
+	for i := 0; i+1 < len(annotations); i += 2 {
+		annotate(b, annotations[i], annotations[i+1])
+	}
+
+	return b
+}
+
+var firstKey = types.NamespacedName{Namespace: "default", Name: "first"}

@@ -5,25 +5,14 @@ import (
 	"slices"
 )
 
-var scenarios = slices.Concat(basicScenarios, slowScenarios, slowDeletionScenarios, accessScenarios, scaleScenarios,
-	listScenarios, notificationScenarios, outdatedScenarios, detailsScenarios, predecessorScenarios)
-
-func scenarioOf(name string) (scenario, bool) {
-	i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
-	if i < 0 {
-		return scenario{}, false
+// Scenarios returns the names of all scenarios.
+func Scenarios() []string {
+	var names []string
+	for _, s := range scenarios {
+		names = append(names, s.name)
 	}
 
-	return scenarios[i], true
-}
-
-// Has says whether a scenario exists in a class.
-func Has(of, class string) bool {
-	s, found := scenarioOf(of)
-	_, known := classes[class]
-	lives := class != defaultClass || slices.Contains(defaultClassScenarios, of)
-
-	return known && found && lives && (len(s.only) == 0 || slices.Contains(s.only, class))
+	return names
 }
 
 // Faultless returns a schedule without faults for each scenario in each class that it has.
@@ -38,6 +27,18 @@ func Faultless() []Schedule {
 	}
 
 	return out
+}
+
+// Classes returns the names of all classes.
+func Classes() []string { return slices.Sorted(maps.Keys(classes)) }
+
+// Has says whether a scenario exists in a class.
+func Has(of, class string) bool {
+	s, found := scenarioOf(of)
+	_, known := classes[class]
+	lives := class != defaultClass || slices.Contains(defaultClassScenarios, of)
+
+	return known && found && lives && (len(s.only) == 0 || slices.Contains(s.only, class))
 }
 
 // Limits says how many faults make sense in a scenario at once.
@@ -77,15 +78,14 @@ func Begins(of string) string {
 	return s.begins
 }
 
-// Scenarios returns the names of all scenarios.
-func Scenarios() []string {
-	var names []string
-	for _, s := range scenarios {
-		names = append(names, s.name)
+func scenarioOf(name string) (scenario, bool) {
+	i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+	if i < 0 {
+		return scenario{}, false
 	}
 
-	return names
+	return scenarios[i], true
 }
 
-// Classes returns the names of all classes.
-func Classes() []string { return slices.Sorted(maps.Keys(classes)) }
+var scenarios = slices.Concat(basicScenarios, slowScenarios, slowDeletionScenarios, accessScenarios, scaleScenarios,
+	listScenarios, notificationScenarios, outdatedScenarios, detailsScenarios, predecessorScenarios)

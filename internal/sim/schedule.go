@@ -10,8 +10,41 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
+// A Schedule is one run: a scenario in a class of external system, and the faults in it. It determines the run: two
+// runs of a schedule are the same.
+type Schedule struct {
+	Scenario string
+	Class    string
+	Faults   []Fault
+
+	guide Guide // of a search
+}
+
+// A Fault is what goes wrong at the n-th start of an operation.
+type Fault struct {
+	Op   string
+	N    int
+	Kind Kind
+	For  time.Duration // 0 is the default of the kind
+
+	// Writes is how many writes a restore undoes, which annotation StripOne removes, or which error LostReported
+	// returns. 0 is one.
+	Writes int
+}
+
 // A Kind is a kind of fault: what goes wrong at a boundary, before or after one operation.
 type Kind string
+
+// Duration returns the usual duration of a fault of the kind.
+func (k Kind) Duration() time.Duration { return lasts[k] }
+
+func (f Fault) duration() time.Duration {
+	if f.For > 0 {
+		return f.For
+	}
+
+	return lasts[f.Kind]
+}
 
 // What can go wrong. A fault "after" an operation comes when the operation has had its effect, and before its answer is
 // read.
@@ -109,59 +142,6 @@ var lasts = map[Kind]time.Duration{
 	Relist: time.Second,
 }
 
-// A Fault is what goes wrong at the n-th start of an operation.
-type Fault struct {
-	Op   string
-	N    int
-	Kind Kind
-	For  time.Duration // 0 is the default of the kind
-
-	// Writes is how many writes a restore undoes, which annotation StripOne removes, or which error LostReported
-	// returns. 0 is one.
-	Writes int
-}
-
-// Duration returns the usual duration of a fault of the kind.
-func (k Kind) Duration() time.Duration { return lasts[k] }
-
-func (f Fault) duration() time.Duration {
-	if f.For > 0 {
-		return f.For
-	}
-
-	return lasts[f.Kind]
-}
-
-// rewinds says whether a fault of the kind restores the API server.
-func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }
-
-// counted says whether a fault of the kind has a number instead of a duration.
-func (k Kind) counted() bool { return k.rewinds() || k == StripOne || k == LostReported }
-
-// String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, for a counted kind,
-// "operation#n:kind(number)".
-func (f Fault) String() string {
-	s := fmt.Sprintf("%s#%d:%s", f.Op, f.N, f.Kind)
-	if f.For > 0 {
-		s += "(" + f.For.String() + ")"
-	}
-	if f.Writes > 0 {
-		s += fmt.Sprintf("(%d)", f.Writes)
-	}
-
-	return s
-}
-
-// A Schedule is one run: a scenario in a class of external system, and the faults in it. It determines the run: two
-// runs of a schedule are the same.
-type Schedule struct {
-	Scenario string
-	Class    string
-	Faults   []Fault
-
-	guide Guide // of a search
-}
-
 // GuidedBy returns the schedule with a guide, which follows its run. Nil removes the guide.
 func (s Schedule) GuidedBy(g Guide) Schedule {
 	s.guide = g
@@ -185,6 +165,20 @@ func (s Schedule) String() string {
 	}
 
 	return strings.Join(parts, " ")
+}
+
+// String returns the fault as "operation#n:kind", "operation#n:kind(duration)" or, for a counted kind,
+// "operation#n:kind(number)".
+func (f Fault) String() string {
+	s := fmt.Sprintf("%s#%d:%s", f.Op, f.N, f.Kind)
+	if f.For > 0 {
+		s += "(" + f.For.String() + ")"
+	}
+	if f.Writes > 0 {
+		s += fmt.Sprintf("(%d)", f.Writes)
+	}
+
+	return s
 }
 
 // ParseSchedule parses the result of String. It returns an error if the syntax or a kind of fault is unknown; the
@@ -239,3 +233,9 @@ func parseFault(text string) (Fault, error) {
 
 	return f, nil
 }
+
+// counted says whether a fault of the kind has a number instead of a duration.
+func (k Kind) counted() bool { return k.rewinds() || k == StripOne || k == LostReported }
+
+// rewinds says whether a fault of the kind restores the API server.
+func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }

@@ -18,15 +18,6 @@ type seam struct {
 	process *process
 }
 
-func (s *seam) step(ctx context.Context, o Operation, call func(context.Context) error) error {
-	o.External = true
-	if o.mg != nil {
-		s.process.turns.reaches(keyOf(o.mg), o.Name)
-	}
-
-	return s.process.world.step(ctx, s.process, o, call)
-}
-
 // A ledger passes the records of changes of a process to the sinks. It is remote, as an external system is.
 type ledger struct{ process *process }
 
@@ -36,6 +27,13 @@ func (l ledger) Record(ctx context.Context, e changelog.Entry) error {
 
 	return w.step(ctx, l.process, Operation{Name: "Record", External: true},
 		func(ctx context.Context) error { return w.sinks.recordChange(ctx, e) })
+}
+
+// A calls has the calls of one client.
+type calls struct {
+	managed.ExternalClient
+
+	seam *seam
 }
 
 // Connect connects.
@@ -63,6 +61,16 @@ func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.Extern
 	return optional(c, of), nil
 }
 
+// An identifier is a client that reports its backend.
+type identifier interface{ Identity() string }
+
+// A recovering has the calls of a client that can find what was created.
+type recovering struct {
+	*calls
+
+	finder managed.CreationRecoverer
+}
+
 // optional returns calls with the optional methods that a client has.
 func optional(c managed.ExternalClient, of *calls) managed.ExternalClient {
 	finder, finds := unwrap.As[managed.CreationRecoverer](c)
@@ -83,16 +91,6 @@ func optional(c managed.ExternalClient, of *calls) managed.ExternalClient {
 	default:
 		return of
 	}
-}
-
-// An identifier is a client that reports its backend.
-type identifier interface{ Identity() string }
-
-// A recovering has the calls of a client that can find what was created.
-type recovering struct {
-	*calls
-
-	finder managed.CreationRecoverer
 }
 
 // RecoverCreation searches for what an attempt created.
@@ -117,13 +115,6 @@ func (c *calls) Disconnect(ctx context.Context) error {
 	}
 
 	return c.seam.step(ctx, Operation{Name: "Disconnect"}, d.Disconnect)
-}
-
-// A calls has the calls of one client.
-type calls struct {
-	managed.ExternalClient
-
-	seam *seam
 }
 
 func (c *calls) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
@@ -194,4 +185,13 @@ func (c *calls) mutate(ctx context.Context, name string, mg resource.Managed,
 	}
 
 	return err
+}
+
+func (s *seam) step(ctx context.Context, o Operation, call func(context.Context) error) error {
+	o.External = true
+	if o.mg != nil {
+		s.process.turns.reaches(keyOf(o.mg), o.Name)
+	}
+
+	return s.process.world.step(ctx, s.process, o, call)
 }

@@ -39,13 +39,6 @@ func New() *Simulator {
 	}
 }
 
-// Run runs a schedule, with a reconciler that has the options o in addition to those of the scenario. With trace the
-// result has a trace. It has to be called in a bubble of testing/synctest, because it spends hours of virtual time. It
-// returns an error if the scenario or the class does not exist.
-func (m *Simulator) Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
-	return m.run(s, trace, nil, func(*World) {}, o...)
-}
-
 // RunBehind is Run with another API server: behind returns a client of a server that answers in place of the simulated
 // one. It has to be empty, and to serve the kinds of the objects of schedules. Requests and faults stay those of the
 // simulation; lists are answered from what the server returned, see Config.Behind. Two runs of a schedule are the same
@@ -62,6 +55,13 @@ func (m *Simulator) RunBehind(s Schedule, trace bool, behind func() (client.Clie
 	}
 
 	return m.run(s, trace, func() client.Client { return c }, func(*World) {}, o...)
+}
+
+// Run runs a schedule, with a reconciler that has the options o in addition to those of the scenario. With trace the
+// result has a trace. It has to be called in a bubble of testing/synctest, because it spends hours of virtual time. It
+// returns an error if the scenario or the class does not exist.
+func (m *Simulator) Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
+	return m.run(s, trace, nil, func(*World) {}, o...)
 }
 
 // Scheme returns the scheme of the objects of schedules. All calls return the same one, which must not be changed.

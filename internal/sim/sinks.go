@@ -28,27 +28,6 @@ type sinks struct {
 	taken    map[types.UID]bool // objects for which a CreationRecordTaken event was emitted
 }
 
-// check judges that a text contains no secret.
-func (t *sinks) check(where, text string) {
-	if t.world.judgedBefore() {
-		return
-	}
-	if t.world.verbose {
-		t.checked[where]++
-	}
-	if t.world.isSecret(text) {
-		t.world.violate("S10", where+" shows a secret: "+t.world.hide(text))
-	}
-}
-
-// record checks a text, and adds it to the trace.
-func (t *sinks) record(where, text string) {
-	t.check(where, text)
-	if t.world.verbose {
-		t.lines = append(t.lines, fmt.Sprintf("%10s      %s: %s", t.world.since(), where, text))
-	}
-}
-
 // Event receives an event.
 func (t *sinks) Event(of runtime.Object, e event.Event) {
 	t.events++
@@ -79,13 +58,6 @@ func (t *sinks) Info(msg string, keysAndValues ...any) { t.log(msg, keysAndValue
 // Debug receives a line of the log.
 func (t *sinks) Debug(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
 
-// WithValues returns the receiver.
-func (t *sinks) WithValues(keysAndValues ...any) logging.Logger {
-	t.checkAll(keysAndValues)
-
-	return t
-}
-
 // log receives a line of the log.
 func (t *sinks) log(msg string, keysAndValues []any) {
 	if strings.HasPrefix(msg, "An external resource may be left over") {
@@ -100,6 +72,13 @@ func (t *sinks) log(msg string, keysAndValues []any) {
 	}
 	t.check("log", msg)
 	t.checkAll(keysAndValues)
+}
+
+// WithValues returns the receiver.
+func (t *sinks) WithValues(keysAndValues ...any) logging.Logger {
+	t.checkAll(keysAndValues)
+
+	return t
 }
 
 // checkAll checks logged values. It formats only those that are not texts.
@@ -129,6 +108,14 @@ func (t *sinks) recordChange(_ context.Context, e changelog.Entry) error {
 	return nil
 }
 
+// record checks a text, and adds it to the trace.
+func (t *sinks) record(where, text string) {
+	t.check(where, text)
+	if t.world.verbose {
+		t.lines = append(t.lines, fmt.Sprintf("%10s      %s: %s", t.world.since(), where, text))
+	}
+}
+
 // recordStep adds an operation to the trace.
 func (t *sinks) recordStep(e *Step, text string) {
 	line := fmt.Sprintf("%10s p%d  %s#%d", e.At, e.Process, e.Op.Name, e.N)
@@ -155,4 +142,17 @@ func (t *sinks) passEnded(p *process, key types.NamespacedName, result reconcile
 		line += ", error: " + err.Error()
 	}
 	t.lines = append(t.lines, line)
+}
+
+// check judges that a text contains no secret.
+func (t *sinks) check(where, text string) {
+	if t.world.judgedBefore() {
+		return
+	}
+	if t.world.verbose {
+		t.checked[where]++
+	}
+	if t.world.isSecret(text) {
+		t.world.violate("S10", where+" shows a secret: "+t.world.hide(text))
+	}
 }

@@ -26,53 +26,6 @@ type stripping struct {
 	dropped     bool             // the API server did not store the finalizer that a pass restored
 }
 
-// recordUserAnnotations records the annotations that a user gives an object.
-func (u *users) recordUserAnnotations(mg resource.Managed, before map[string]string) {
-	given := maps.Clone(u.manifest(mg.GetUID()))
-	if given == nil {
-		given = map[string]string{}
-	}
-	now := mg.GetAnnotations()
-	for key := range before {
-		if _, stays := now[key]; !stays {
-			delete(given, key)
-		}
-	}
-	for key, value := range now {
-		if was, had := before[key]; !had || was != value {
-			given[key] = value
-		}
-	}
-	u.recordManifest(mg.GetUID(), given)
-}
-
-// record has the annotations of the runtime that StripOne removes, one at a time.
-var record = []string{keyExternalName, keyPending, keySucceeded, keyFailed, keyCreateAttempt}
-
-// applyStrip removes from an object what a fault removes.
-func (w *World) applyStrip(f Fault, o resource.Managed) {
-	manifest := w.users.manifest(o.GetUID())
-	if f.Kind == StripOne {
-		key := record[min(max(f.Writes, 1), len(record))-1]
-		if _, theirs := manifest[key]; theirs {
-			return
-		}
-		if key == keyPending && (attempting(o) || isPending(o) && inherits(o)) {
-			w.exempt.surplus.add(f.Kind, o) // that is how users say that there is no such resource
-			w.users.answered[o.GetUID()] = true
-		}
-		unannotate(o, key)
-
-		return
-	}
-	if f.Kind != StripFinalizers {
-		o.SetAnnotations(maps.Clone(manifest))
-	}
-	if f.Kind != StripAnnotations {
-		o.SetFinalizers(nil)
-	}
-}
-
 // strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with Replace=true do:
 // metadata that the manifest does not have is removed. The status stays.
 func (w *World) strip(f Fault) {
@@ -102,6 +55,33 @@ func (w *World) strip(f Fault) {
 	}
 }
 
+// applyStrip removes from an object what a fault removes.
+func (w *World) applyStrip(f Fault, o resource.Managed) {
+	manifest := w.users.manifest(o.GetUID())
+	if f.Kind == StripOne {
+		key := record[min(max(f.Writes, 1), len(record))-1]
+		if _, theirs := manifest[key]; theirs {
+			return
+		}
+		if key == keyPending && (attempting(o) || isPending(o) && inherits(o)) {
+			w.exempt.surplus.add(f.Kind, o) // that is how users say that there is no such resource
+			w.users.answered[o.GetUID()] = true
+		}
+		unannotate(o, key)
+
+		return
+	}
+	if f.Kind != StripFinalizers {
+		o.SetAnnotations(maps.Clone(manifest))
+	}
+	if f.Kind != StripAnnotations {
+		o.SetFinalizers(nil)
+	}
+}
+
+// record has the annotations of the runtime that StripOne removes, one at a time.
+var record = []string{keyExternalName, keyPending, keySucceeded, keyFailed, keyCreateAttempt}
+
 // beyondRepair says whether a replace has removed what is known nowhere else, so that no promise holds: only the
 // annotations recorded the attempt of a process that has ended, and no other process has read them.
 func (w *World) beyondRepair(s stripping) bool {
@@ -113,9 +93,6 @@ func (w *World) beyondRepair(s stripping) bool {
 	return !w.external.Traits().Named && attempt != "" && !reported && !mine && !read &&
 		!(s.whole() && w.traced(s.before))
 }
-
-// whole says whether nothing of the record is left.
-func (s stripping) whole() bool { return s.kind != StripOne && s.given == "" }
 
 // losesStripped records that an object was removed at once because it had no finalizer. That cannot be prevented if no
 // pass has read the object since its finalizer was removed. A user who removes the finalizer of an object that is being
@@ -141,6 +118,26 @@ func (w *World) losesStripped(mg resource.Managed) {
 		w.exempt.surplus.add(s.kind, s.before)
 		w.exempt.surplus.add(s.kind, mg)
 	}
+}
+
+// recordUserAnnotations records the annotations that a user gives an object.
+func (u *users) recordUserAnnotations(mg resource.Managed, before map[string]string) {
+	given := maps.Clone(u.manifest(mg.GetUID()))
+	if given == nil {
+		given = map[string]string{}
+	}
+	now := mg.GetAnnotations()
+	for key := range before {
+		if _, stays := now[key]; !stays {
+			delete(given, key)
+		}
+	}
+	for key, value := range now {
+		if was, had := before[key]; !had || was != value {
+			given[key] = value
+		}
+	}
+	u.recordManifest(mg.GetUID(), given)
 }
 
 // Patch patches an object, and records if its answer lacks the finalizer that it should have stored.
@@ -250,6 +247,9 @@ func (w *World) forgetsStripped() {
 		}
 	}
 }
+
+// whole says whether nothing of the record is left.
+func (s stripping) whole() bool { return s.kind != StripOne && s.given == "" }
 
 // unread says whether no pass has read an object since a replace, so that it will be written.
 func (w *World) unread(mg resource.Managed) bool {

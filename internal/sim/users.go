@@ -62,12 +62,6 @@ func newUsers(w *World) *users {
 
 func (u *users) orphaned(uid types.UID) { u.left[uid] = true }
 
-func (u *users) must(err error) {
-	if err != nil {
-		panic(fmt.Sprintf("a user of the simulation failed: %v", err))
-	}
-}
-
 // create creates an object.
 func (u *users) create(mg resource.Managed) types.UID {
 	if u.world.replaying() {
@@ -81,107 +75,6 @@ func (u *users) create(mg resource.Managed) types.UID {
 	u.times[keyOf(mg)]++
 
 	return mg.GetUID()
-}
-
-// get returns a copy of an object, or nil.
-func (u *users) get(key types.NamespacedName) resource.Managed {
-	mg := u.see(key)
-	if mg == nil {
-		return nil
-	}
-	// a copy has the type of its original
-	return mg.DeepCopyObject().(resource.Managed)
-}
-
-// see returns an object as it is stored, or nil. It is shared: it must not be changed.
-func (u *users) see(key types.NamespacedName) resource.Managed {
-	mg, _ := u.world.server.Stored(u.world.config.gvk(), key).(resource.Managed)
-
-	return mg
-}
-
-// change changes an object, as kubectl edit does. It does nothing if the object does not exist.
-func (u *users) change(key types.NamespacedName, change func(resource.Managed)) {
-	if u.world.replaying() {
-		return
-	}
-	mg := u.get(key)
-	if mg == nil {
-		return
-	}
-	before := maps.Clone(mg.GetAnnotations())
-	change(mg)
-	u.recordUserAnnotations(mg, before)
-	at := len(u.world.server.Changes(0))
-	err := u.client.Update(context.Background(), mg)
-	if kerrors.IsInvalid(err) {
-		return // a finalizer on what is being deleted
-	}
-	u.must(err)
-	u.wrote[mg.GetUID()] = at
-}
-
-// delete deletes an object, if it exists.
-func (u *users) delete(key types.NamespacedName) {
-	if u.world.replaying() {
-		return
-	}
-	if mg := u.see(key); mg != nil {
-		u.must(client.IgnoreNotFound(u.client.Delete(context.Background(), mg)))
-		u.world.losesStripped(mg)
-	}
-}
-
-// annotate sets an annotation of an object. An empty value removes it.
-func (u *users) annotate(key types.NamespacedName, annotation, value string) {
-	u.change(key, func(mg resource.Managed) {
-		if value == "" {
-			unannotate(mg, annotation)
-		} else {
-			annotate(mg, annotation, value)
-		}
-	})
-}
-
-// annotate sets an annotation of an object.
-func annotate(o metav1.Object, key, value string) {
-	annotations := maps.Clone(o.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	o.SetAnnotations(annotations)
-}
-
-// unannotate removes annotations of an object.
-func unannotate(o metav1.Object, keys ...string) {
-	annotations := maps.Clone(o.GetAnnotations())
-	for _, key := range keys {
-		delete(annotations, key)
-	}
-	o.SetAnnotations(annotations)
-}
-
-// all returns the objects of the world by key, in order of their creation. They are
-// not to be changed. Those that judges of others' external systems are given are
-// copies.
-func (u *users) all() []resource.Managed {
-	var out []resource.Managed
-	for _, c := range u.world.server.Changes(0) {
-		if c.Type != apiserver.Added || c.Kind != u.world.config.gvk() {
-			continue
-		}
-		mg := u.see(c.Key)
-		if mg == nil || mg.GetUID() != c.Object.GetUID() {
-			continue
-		}
-		if u.world.system == nil {
-			mg = u.get(c.Key)
-		}
-		out = append(out, mg)
-	}
-
-	return out
 }
 
 // Touch writes what the reconciler ignores, such as a condition or label of another controller.
@@ -220,8 +113,115 @@ func (u *users) act(f Fault) {
 	}
 }
 
+// all returns the objects of the world by key, in order of their creation. They are
+// not to be changed. Those that judges of others' external systems are given are
+// copies.
+func (u *users) all() []resource.Managed {
+	var out []resource.Managed
+	for _, c := range u.world.server.Changes(0) {
+		if c.Type != apiserver.Added || c.Kind != u.world.config.gvk() {
+			continue
+		}
+		mg := u.see(c.Key)
+		if mg == nil || mg.GetUID() != c.Object.GetUID() {
+			continue
+		}
+		if u.world.system == nil {
+			mg = u.get(c.Key)
+		}
+		out = append(out, mg)
+	}
+
+	return out
+}
+
 func keyOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// delete deletes an object, if it exists.
+func (u *users) delete(key types.NamespacedName) {
+	if u.world.replaying() {
+		return
+	}
+	if mg := u.see(key); mg != nil {
+		u.must(client.IgnoreNotFound(u.client.Delete(context.Background(), mg)))
+		u.world.losesStripped(mg)
+	}
+}
+
+// annotate sets an annotation of an object. An empty value removes it.
+func (u *users) annotate(key types.NamespacedName, annotation, value string) {
+	u.change(key, func(mg resource.Managed) {
+		if value == "" {
+			unannotate(mg, annotation)
+		} else {
+			annotate(mg, annotation, value)
+		}
+	})
+}
+
+// change changes an object, as kubectl edit does. It does nothing if the object does not exist.
+func (u *users) change(key types.NamespacedName, change func(resource.Managed)) {
+	if u.world.replaying() {
+		return
+	}
+	mg := u.get(key)
+	if mg == nil {
+		return
+	}
+	before := maps.Clone(mg.GetAnnotations())
+	change(mg)
+	u.recordUserAnnotations(mg, before)
+	at := len(u.world.server.Changes(0))
+	err := u.client.Update(context.Background(), mg)
+	if kerrors.IsInvalid(err) {
+		return // a finalizer on what is being deleted
+	}
+	u.must(err)
+	u.wrote[mg.GetUID()] = at
+}
+
+// get returns a copy of an object, or nil.
+func (u *users) get(key types.NamespacedName) resource.Managed {
+	mg := u.see(key)
+	if mg == nil {
+		return nil
+	}
+	// a copy has the type of its original
+	return mg.DeepCopyObject().(resource.Managed)
+}
+
+// see returns an object as it is stored, or nil. It is shared: it must not be changed.
+func (u *users) see(key types.NamespacedName) resource.Managed {
+	mg, _ := u.world.server.Stored(u.world.config.gvk(), key).(resource.Managed)
+
+	return mg
+}
+
+func (u *users) must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("a user of the simulation failed: %v", err))
+	}
+}
+
+// unannotate removes annotations of an object.
+func unannotate(o metav1.Object, keys ...string) {
+	annotations := maps.Clone(o.GetAnnotations())
+	for _, key := range keys {
+		delete(annotations, key)
+	}
+	o.SetAnnotations(annotations)
+}
+
+// annotate sets an annotation of an object.
+func annotate(o metav1.Object, key, value string) {
+	annotations := maps.Clone(o.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	o.SetAnnotations(annotations)
 }
 
 // blocked says whether an object reports that the result of its creation is unknown, and requests an action that its

@@ -17,12 +17,31 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-const (
-	pollInterval  = time.Minute
-	leaseDuration = 15 * time.Second
-	renewDeadline = 10 * time.Second
-	tooMany       = 3000 // passes
-)
+// A World has an API server, processes of a provider, an external system and faults. It is used by one goroutine, and
+// uses the current time, which is virtual in a synctest bubble.
+type World struct {
+	config    Config
+	server    *apiserver.Server
+	users     *users
+	sinks     *sinks
+	random    randomness
+	began     time.Time
+	processes []*process
+	events    events
+	plan      plan
+	script    script
+	guided    guided
+
+	state
+	trace    []Step
+	trail    trail
+	external ExternalSystem
+	system   *extSystem // external, in scenarios of this package; else nil
+	over     bool
+	verbose  bool
+	secrets  secretTexts
+	hooks    hooks
+}
 
 // A Config configures a simulation.
 type Config struct {
@@ -84,51 +103,20 @@ type Config struct {
 	replace func(*process, client.Client) reconcile.Reconciler
 }
 
-func (c Config) gvk() schema.GroupVersionKind { return schema.GroupVersionKind(c.Kind) }
-func (c Config) workers() int                 { return max(c.Workers, 1) }
-
-func (c Config) connecter(r client.Reader) managed.ExternalConnecter {
-	switch {
-	case c.connects != nil:
-		return c.connects(r)
-	case c.NewConnecter != nil:
-		return c.NewConnecter()
-	}
-
-	return c.Connecter
-}
-
-// A World has an API server, processes of a provider, an external system and faults. It is used by one goroutine, and
-// uses the current time, which is virtual in a synctest bubble.
-type World struct {
-	config    Config
-	server    *apiserver.Server
-	users     *users
-	sinks     *sinks
-	random    randomness
-	began     time.Time
-	processes []*process
-	events    events
-	plan      plan
-	script    script
-	guided    guided
-
-	state
-	trace    []Step
-	trail    trail
-	external ExternalSystem
-	system   *extSystem // external, in scenarios of this package; else nil
-	over     bool
-	verbose  bool
-	secrets  secretTexts
-	hooks    hooks
-}
-
 // A randomness is a source of random numbers, which a snapshot contains.
 type randomness struct {
 	*rand.Rand
 
 	source *rand.PCG
+}
+
+type events []occurrence
+
+// An occurrence is something that happens at a time.
+type occurrence struct {
+	at       time.Time
+	sequence int
+	do       func()
 }
 
 // A plan has the faults of a schedule, and what they make possible.
@@ -141,6 +129,12 @@ type plan struct {
 	restores      bool // the API server may be restored
 	blocksCalls   bool // a call may not return
 	setsClockBack bool // a clock may be set back
+}
+
+// A Boundary is the n-th start of an operation.
+type Boundary struct {
+	Op string
+	N  int
 }
 
 // A script is how far a scenario has come, and what it expects.
@@ -165,10 +159,18 @@ type hooks struct {
 	patient func() bool         // says whether to wait longer than usual
 }
 
-// A Boundary is the n-th start of an operation.
-type Boundary struct {
-	Op string
-	N  int
+func (c Config) gvk() schema.GroupVersionKind { return schema.GroupVersionKind(c.Kind) }
+func (c Config) workers() int                 { return max(c.Workers, 1) }
+
+func (c Config) connecter(r client.Reader) managed.ExternalConnecter {
+	switch {
+	case c.connects != nil:
+		return c.connects(r)
+	case c.NewConnecter != nil:
+		return c.NewConnecter()
+	}
+
+	return c.Connecter
 }
 
 // newWorld returns a world without a process.
@@ -209,8 +211,6 @@ func (m *Simulator) newWorld(c Config, faults []Fault) *World {
 	return w
 }
 
-func (w *World) now() time.Time { return time.Now() }
-
 func (w *World) since() time.Duration { return time.Since(w.began) }
 
 // in schedules a function.
@@ -218,15 +218,6 @@ func (w *World) in(d time.Duration, do func()) {
 	w.sequence++
 	heap.Push(&w.events, occurrence{at: w.now().Add(d), sequence: w.sequence, do: do})
 }
-
-// An occurrence is something that happens at a time.
-type occurrence struct {
-	at       time.Time
-	sequence int
-	do       func()
-}
-
-type events []occurrence
 
 func (e events) Len() int      { return len(e) }
 func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
@@ -241,6 +232,61 @@ func (e *events) Pop() any {
 	*e = (*e)[:last]
 
 	return o
+}
+
+// run lets time pass until a time, or until a condition is true.
+func (w *World) run(until time.Time, enough ...func() bool) bool {
+	if w.passInProgress() { // a fault waits, not the scenario
+		return w.advance(until, enough)
+	}
+	if found, ended := w.resume(); ended {
+		return found
+	}
+	found := w.advance(until, enough)
+	if w.guided.joined {
+		panic(knownSequel{})
+	}
+	w.endWait(found)
+
+	return found
+}
+
+// passInProgress says whether a pass is in progress.
+func (w *World) passInProgress() bool {
+	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.inPass.active > 0 })
+}
+
+const (
+	pollInterval  = time.Minute
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	tooMany       = 3000 // passes
+)
+
+func (w *World) advance(until time.Time, enough []func() bool) bool {
+	for !w.over {
+		if w.over = w.work.passes > tooMany; w.over {
+			w.violate("L5", "more passes than a run may have")
+		}
+		w.beforePass()
+		for _, is := range enough {
+			if is() {
+				return true
+			}
+		}
+		if w.background() {
+			continue
+		}
+		next, ok := w.next()
+		if !ok || next.After(until) {
+			w.wait(until.Sub(w.now()))
+
+			return false
+		}
+		w.wait(next.Sub(w.now()))
+	}
+
+	return false
 }
 
 // background does everything that is due now, without passes of processes that are held up. It says whether anything
@@ -270,66 +316,6 @@ func (w *World) background() bool {
 	return any
 }
 
-// run lets time pass until a time, or until a condition is true.
-func (w *World) run(until time.Time, enough ...func() bool) bool {
-	if w.passInProgress() { // a fault waits, not the scenario
-		return w.advance(until, enough)
-	}
-	if found, ended := w.resume(); ended {
-		return found
-	}
-	found := w.advance(until, enough)
-	if w.guided.joined {
-		panic(knownSequel{})
-	}
-	w.endWait(found)
-
-	return found
-}
-
-// passInProgress says whether a pass is in progress.
-func (w *World) passInProgress() bool {
-	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.inPass.active > 0 })
-}
-
-func (w *World) advance(until time.Time, enough []func() bool) bool {
-	for !w.over {
-		if w.over = w.work.passes > tooMany; w.over {
-			w.violate("L5", "more passes than a run may have")
-		}
-		w.beforePass()
-		for _, is := range enough {
-			if is() {
-				return true
-			}
-		}
-		if w.background() {
-			continue
-		}
-		next, ok := w.next()
-		if !ok || next.After(until) {
-			w.wait(until.Sub(w.now()))
-
-			return false
-		}
-		w.wait(next.Sub(w.now()))
-	}
-
-	return false
-}
-
-func (w *World) wait(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	w.hooks.pace(d)
-	wait(d)
-}
-
-func wait(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // this is how virtual time passes; it takes less than to wait for a channel
-}
-
 // next returns the time of the next event.
 func (w *World) next() (time.Time, bool) {
 	var next time.Time
@@ -348,6 +334,20 @@ func (w *World) next() (time.Time, bool) {
 
 	return next, found
 }
+
+func (w *World) wait(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	w.hooks.pace(d)
+	wait(d)
+}
+
+func wait(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // this is how virtual time passes; it takes less than to wait for a channel
+}
+
+func (w *World) now() time.Time { return time.Now() }
 
 // alive returns the processes that are not dead.
 func (w *World) alive() []*process {
