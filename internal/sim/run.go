@@ -45,7 +45,7 @@ func (r Result) Steps() []Step { return r.steps }
 // Skipped returns how many operations before the first step a search knows from another run.
 func (r Result) Skipped() int { return r.skipped }
 
-// Boundaries returns the number of operations. A run of an Explorer that is not Whole may end early.
+// Boundaries returns the number of operations. A run of a search may end early.
 func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
 
 // Operations returns the names of the operations, sorted.

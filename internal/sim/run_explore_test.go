@@ -36,7 +36,7 @@ var (
 	only = flag.String("only", "", "a part of the names |scenario/class that TestSim explores")
 )
 
-// A Totals is the result of some schedules: for each scenario, class and property the shortest schedule that breaks it,
+// A totals is the result of some schedules: for each scenario, class and property the shortest schedule that breaks it,
 // and how many do.
 type totals struct {
 	Found                                   map[string]finding

@@ -71,7 +71,7 @@ func Long(of string) bool {
 }
 
 // Begins returns the scenario that one is identical to until everything is in the desired state for the first time, or
-// nothing. See Explorer.After.
+// nothing. See search.Explorer.After.
 func Begins(of string) string {
 	s, _ := scenarioOf(of)
 

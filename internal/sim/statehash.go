@@ -19,7 +19,7 @@ type StateHash struct {
 	Excuses Excuses
 }
 
-// An excuses is the set of earlier events that may excuse a violation. What holds with fewer excuses holds with more.
+// An Excuses is the set of earlier events that may excuse a violation. What holds with fewer excuses holds with more.
 type Excuses uint32
 
 // Within says whether others has all of the excuses.
