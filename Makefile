@@ -173,11 +173,11 @@ SIMSEEDS ?= 25000
 
 .PHONY: sim
 sim: ## Break the reconciler: every fault at every boundary, in pairs, and at random (SIMDEPTH, SIMSEEDS)
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -depth $(SIMDEPTH) -short-kinds=false -all-kinds -seeds $(SIMSEEDS) | grep -v '^=== '
+	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -depth $(SIMDEPTH) -short-kinds=false -all-kinds -seeds $(SIMSEEDS) | grep -v '^=== '
 
 .PHONY: sim-options
 sim-options: ## The same with every optimization enabled: each fault alone, and a fifth of what is random
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 5)) | \
+	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 5)) | \
 		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
 # With 2 each is tried with a crash, an edit, a deletion and a replace before and after it, too, but not in the longer
@@ -187,39 +187,39 @@ LONG = $(if $(filter 1,$(DOUBTDEPTH)),-long)
 
 .PHONY: sim-doubts
 sim-doubts: ## Wrong answers, and writes of which only a part is stored: each such fault alone at every boundary, with and without every option (DOUBTDEPTH)
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) $(LONG) -short-kinds=false -seeds 0 | grep -v '^=== '
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) $(LONG) -every-option -short-kinds=false -seeds 0 | \
+	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) $(LONG) -short-kinds=false -seeds 0 | grep -v '^=== '
+	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -doubts -depth $(DOUBTDEPTH) $(LONG) -every-option -short-kinds=false -seeds 0 | \
 		sed '/^=== /d; s/^[a-z_-]*:/every_option_&/'
 
 .PHONY: sim-pairs
 sim-pairs: ## The faults of sim-doubts in pairs with crashes, edits, deletions and replaces, with and without every option, and random schedules that make sim does not try
 	@$(MAKE) --no-print-directory sim-doubts DOUBTDEPTH=2
-	@go test ./pkg/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -first-seed $$(($(SIMSEEDS) + 1)) -seeds 50000 | \
+	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -first-seed $$(($(SIMSEEDS) + 1)) -seeds 50000 | \
 		sed '/^=== /d; s/^[a-z_-]*:/random_&/'
 
 .PHONY: sim-whole
 sim-whole: ## Every pair of the faults of make sim, equivalent ones included; no random ones
-	@go test ./pkg/sim -count=1 -timeout 3h -v -run '^TestSim$$' -processes -depth 2 -short-kinds=false -unpruned -seeds 0 | grep -v '^=== '
+	@go test ./internal/sim -count=1 -timeout 3h -v -run '^TestSim$$' -processes -depth 2 -short-kinds=false -unpruned -seeds 0 | grep -v '^=== '
 
 .PHONY: sim-long
 sim-long: ## Three faults in all scenarios and in longer ones, then random ones until it is stopped or one fails
-	@go test ./pkg/sim -count=1 -timeout 0 -v -run '^TestSim$$' -processes -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
+	@go test ./internal/sim -count=1 -timeout 0 -v -run '^TestSim$$' -processes -depth 3 -long -short-kinds=false -forever -first-seed $${SEED:-$$(date +%s)} | grep -v '^=== '
 
 .PHONY: sim-check
 sim-check: devcluster ## Hold what is simulated to what is real, the API server and the queue, run it with its objects in stores and in NATS
 	@go test ./pkg/sim/apiserver -count=1 -timeout 1h -lists 10000
-	@go test ./pkg/sim -count=1 -run TestQueueMatchesController -queue-lists 10000
-	@go test ./pkg/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '
-	@go test ./pkg/sim -count=1 -v -run '^TestScenariosOnStores$$' -store-all | grep -v '^=== \|^ *--- PASS'
+	@go test ./internal/sim -count=1 -run TestQueueMatchesController -queue-lists 10000
+	@go test ./internal/sim -count=1 -v -run '^(TestPeers|TestSingleFaults)$$' | grep -v '^=== \|^ *--- '
+	@go test ./internal/sim -count=1 -v -run '^TestScenariosOnStores$$' -store-all | grep -v '^=== \|^ *--- PASS'
 	@go -C examples/edge test ./internal/files -count=1 -v -timeout 30m -run '^TestSchedulesInNATS$$' -every-fault | grep -v '^=== \|^ *--- PASS'
 
 .PHONY: mutants
 mutants: ## Insert known defects into the library, one at a time; the simulator must find each by its schedule
-	@go run ./pkg/sim/internal/mutants pkg/sim/testdata/mutants
+	@go run ./internal/sim/mutants internal/sim/testdata/mutants
 
 .PHONY: mutants-search
 mutants-search: ## The same as if no schedule were known: the simulator must find each by a search
-	@go run ./pkg/sim/internal/mutants -search pkg/sim/testdata/mutants
+	@go run ./internal/sim/mutants -search internal/sim/testdata/mutants
 
 # How much is broken on real servers, and with how many objects.
 ROUNDS  ?= 10

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
 const (
@@ -119,7 +119,7 @@ func TestTrackRecord(t *testing.T) {
 	declared := map[string]bool{}
 	var paths []string
 	for _, dir := range []string{
-		"pkg/reconciler/managed", "internal/trials", "pkg/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection",
+		"pkg/reconciler/managed", "internal/trials", "internal/sim", "pkg/sim/apiserver", "pkg/meta", "pkg/connection",
 		"pkg/conformance", "apis/common/v1",
 		"examples/provider-nats/internal/child",
 		"pkg/external", "pkg/controller", "pkg/clusters", "pkg/clusters/remote", "pkg/storecontroller",

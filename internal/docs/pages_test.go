@@ -40,10 +40,10 @@ var regions = []region{
 	}},
 	{conformancePage, "conformance properties", func(*testing.T) string { return conformanceProperties() }},
 	{guarantees, "properties", func(*testing.T) string { return properties() }},
-	{guarantees, "faults", func(t *testing.T) string { return faults(read(t, "pkg/sim/schedule.go")) }},
+	{guarantees, "faults", func(t *testing.T) string { return faults(read(t, "internal/sim/schedule.go")) }},
 	{trackRecord, "corpus", func(t *testing.T) string {
 		return noError(t)(corpus(read(t,
-			"pkg/sim/testdata/corpus.txt")))
+			"internal/sim/testdata/corpus.txt")))
 	}},
 }
 

@@ -30,7 +30,8 @@ var maybeCredulous = map[string]string{
 	"internal/volume/stories": "tests ask the API server in memory that they have made, and judge what it has",
 
 	"pkg/reconciler/managed/get": "a cache says that it has no such object, and fakes of authors do not name it",
-	"pkg/sim/":                   "it is the API server that answers",
+	"pkg/sim/apiserver/":         "it is the API server that answers",
+	"internal/sim/":              "it asks the API server of the simulation, and its judges know what exists",
 }
 
 // TestAbsenceIsAskedOfOnePackage checks that only internal/gone finds out whether an object is gone, and in

@@ -48,10 +48,13 @@ var table = []layer{
 	{"4.5", "what is built on reconcilers", []unit{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
 		{path: "pkg/xp/...", why: "the names of crossplane-runtime, and an adapter of its clients"},
-		{path: "pkg/sim/...", why: "steps the real reconciler through faults and schedules"},
+		{path: "pkg/sim/...", why: "what authors of adapters use of the simulator"},
 		{path: "pkg/clusters/remote/...", why: "another cluster as the external system of managed resources"},
 		{path: "pkg/plugin/...", why: "the main of programs that were plugins of virtual clusters, over a Runner"},
 		{path: "pkg/bridge/...", why: "a syncer or a cluster as an external system"},
+	}},
+	{"4.3", "what runs reconcilers in virtual time", []unit{
+		{path: "internal/sim/...", why: "steps the real reconciler through faults and schedules"},
 	}},
 	{"4", "reconcilers", []unit{
 		{path: "pkg/reconciler/managed/...", why: "the managed reconciler and the contract of its clients"},
@@ -70,7 +73,11 @@ var table = []layer{
 	{"3.9", "what reconcilers are made of", []unit{
 		{path: "pkg/reconciler/managed/internal/telemetry/...", why: "metrics and spans of a pass"},
 	}},
+	{"3.5", "what reconcilers and stores are tested with", []unit{
+		{path: "pkg/sim/apiserver/...", why: "an API server in memory"},
+	}},
 	{"3", "external systems, without observation", []unit{
+		{path: "internal/sim/bucket/...", why: "the kinds of simulated objects"},
 		{path: "pkg/external/...", why: "error classes, shared limits, breaker"},
 		{path: "pkg/store/kube/...", why: "stores as a Kubernetes client and cluster"},
 		{path: "pkg/store/natskv/...", why: "own module: the store over NATS"},

@@ -12,7 +12,7 @@ import (
 // computes, then sleeps.
 func TestSampler(t *testing.T) {
 	const second = 100 // ticks
-	s := newSampler(10, "pkg/sim")
+	s := newSampler(10, "internal/sim")
 	at := func(test, link, own, shared int) map[int]process {
 		return map[int]process{
 			1:  {name: "init"},

@@ -40,7 +40,7 @@ type moduleTime struct {
 // unrepeated are folders of which the Go command repeats no test result from its cache: their tests compile or list
 // what it does not see.
 var unrepeated = []string{"cmd/moorage", "examples/edge/internal/tour", "examples/provider-nats/internal/tour",
-	"internal/layering", "internal/trials", "pkg/sim/internal/planted", "pkg/xp"}
+	"internal/layering", "internal/trials", "internal/sim/planted", "pkg/xp"}
 
 func isUnrepeated(folder string) bool {
 	return slices.ContainsFunc(unrepeated, func(f string) bool { return strings.HasPrefix(folder+"/", f+"/") })

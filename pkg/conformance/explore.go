@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
 // The faults at the boundaries of a scenario are those that make a difference to a client.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moorage-dev/moorage/pkg/sim"
+	"github.com/moorage-dev/moorage/internal/sim"
 )
 
 // leftOut are the faults of the simulator that the kit does not inject. The documentation says why.
@@ -24,7 +24,7 @@ var leftOut = []sim.Kind{
 // TestEveryKindOfFault: the kit injects every fault of the simulator, or the documentation names it
 // as left out.
 func TestEveryKindOfFault(t *testing.T) {
-	source, err := os.ReadFile("../sim/schedule.go")
+	source, err := os.ReadFile("../../internal/sim/schedule.go")
 	if err != nil {
 		t.Fatal(err)
 	}

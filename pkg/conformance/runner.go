@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -43,12 +44,13 @@ func Run(t *testing.T, s Suite) {
 
 // A runner runs one suite.
 type runner struct {
-	t        *testing.T
-	suite    Suite
-	class    Class
-	host     *host
-	ledger   *ledger
-	findings findings
+	t         *testing.T
+	suite     Suite
+	class     Class
+	simulator *sim.Simulator
+	host      *host
+	ledger    *ledger
+	findings  findings
 
 	names        map[types.UID]string
 	salt         uint32
@@ -66,7 +68,7 @@ func examine(t *testing.T, s Suite) *runner {
 	t.Helper()
 	k := &runner{
 		t: t, suite: s.withDefaults(), names: map[types.UID]string{}, salt: rand.Uint32(),
-		initialState: map[string]wantedFields{}, startTime: time.Now(),
+		initialState: map[string]wantedFields{}, startTime: time.Now(), simulator: sim.New(),
 	}
 	for _, problem := range s.problems() {
 		k.addFinding("suite-is-complete", problem)

@@ -12,10 +12,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
-	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
 // A scenario is a sequence of changes to an object or two, and what has to hold
@@ -251,7 +251,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 		}
 	}()
 
-	return sim.Trial{
+	return t.simulator.Try(sim.Trial{
 		Config: sim.Config{
 			Kind: t.suite.Kind, Scheme: t.suite.Scheme, Options: t.options(), Lag: 5 * time.Millisecond,
 			NewConnecter: func() managed.ExternalConnecter { return t.newRecorder() }, Behind: t.newServer(),
@@ -263,7 +263,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 			t.scenario.run(t)
 			t.searchSecrets()
 		},
-	}.Run(t.suite.Replay != "")
+	}, t.suite.Replay != "")
 }
 
 // searchSecrets reports secrets in the stored object.

@@ -9,8 +9,8 @@ import (
 
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/internal/volume"
-	"github.com/moorage-dev/moorage/pkg/sim"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )

@@ -3,7 +3,7 @@ package sim_test
 import (
 	"fmt"
 
-	"github.com/moorage-dev/moorage/pkg/sim"
+	"github.com/moorage-dev/moorage/internal/sim"
 )
 
 // A schedule is one line, which a failure prints and TestReplay runs.

@@ -10,8 +10,8 @@ import (
 // for.
 var testStems = []string{"bench", "example", "export", "fuzz", "main", "regression", "seed", "systems", "world"}
 
-// stems finds the test files of pkg that no production file stands beside: x_test.go and x_part_test.go are tests of
-// x.go.
+// stems finds the test files of pkg, and of the simulator, that no production file stands beside: x_test.go and
+// x_part_test.go are tests of x.go.
 func stems(t *Tree) (out []Finding) {
 	production := map[string]bool{}
 	for _, f := range t.Go {
@@ -19,7 +19,7 @@ func stems(t *Tree) (out []Finding) {
 	}
 	for _, f := range t.Go {
 		stem, test := strings.CutSuffix(f.Name, "_test.go")
-		if !test || !f.In("pkg") || f.Generated() {
+		if !test || !f.In("pkg", "internal/sim") || f.Generated() {
 			continue
 		}
 		first, _, _ := strings.Cut(path.Base(stem), "_")

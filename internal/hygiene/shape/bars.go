@@ -84,7 +84,7 @@ func bars(t *measure.Tree) []bar {
 	return append(out,
 		bar{what: "questions that a reader of an hour answers wrong, of ten: ask three readers", is: unknown, most: 2},
 		bar{
-			what: "requests, allocations, corpus, golden API, mutants: go test ./pkg/reconciler/managed ./pkg/sim " +
+			what: "requests, allocations, corpus, golden API, mutants: go test ./pkg/reconciler/managed ./internal/sim " +
 				"./internal/apisurface, make mutate mutants",
 			is: unknown, most: unknown,
 		},

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
 )
 
 // TestDecoded: whatever is at whatever place of an image, the typed object is that of apimachinery's converter,

@@ -11,8 +11,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
 // TestDryRun: a dry run is checked as the write is, and stores nothing.

@@ -15,9 +15,9 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
 // TestMemory: servers with a shared memory answer as servers without one, for any requests.

@@ -10,8 +10,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
 // TestRewind: what was written last is undone, versions go on from there, and UIDs do not come again.

@@ -27,9 +27,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 	"github.com/moorage-dev/moorage/pkg/store/kube"
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 	"github.com/moorage-dev/moorage/pkg/test/wait"

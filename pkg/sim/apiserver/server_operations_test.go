@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
 )
 
 // never is the index of a version that no object has any more.

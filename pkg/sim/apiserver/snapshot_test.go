@@ -12,8 +12,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
-	"github.com/moorage-dev/moorage/pkg/sim/internal/bucket"
 )
 
 // TestSnapshot: a server goes on from where it, or another, once was, as if nothing had

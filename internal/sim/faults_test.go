@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestFaultsAtReads: a read that no cache answers may hang or be throttled; a read of a cache may not.
+func TestFaultsAtReads(t *testing.T) {
+	for op, want := range map[string]bool{"get": false, "live": true, "live:Namespace": true, "list": true} {
+		o := Operation{Name: op}
+		for _, kind := range []Kind{Hang, Throttle} {
+			if got := slices.Contains(KindsAt(o, false, true), Variant{Kind: kind}); got != want {
+				t.Errorf("%s at %s: %t", kind, op, got)
+			}
+			if want && !RarelyPaired(o, kind) {
+				t.Errorf("%s at %s is combined with others", kind, op)
+			}
+		}
+	}
+}
+
+// TestLengthsOfOutages: the API server is unavailable for 50 ms, for minutes, and for times in between.
+func TestLengthsOfOutages(t *testing.T) {
+	var have []time.Duration
+	for _, v := range KindsAt(Operation{Name: "patch", Mutates: true}, false, true) {
+		if v.Kind == Outage {
+			have = append(have, Fault{Kind: v.Kind, For: v.For}.duration())
+		}
+	}
+	slices.Sort(have)
+	if len(have) < 5 || have[0] > 50*time.Millisecond || have[len(have)-1] < 10*time.Minute {
+		t.Errorf("outages last for %v", have)
+	}
+}
+
+// TestReadsThatHang: a read that no cache answers and that hangs or is throttled breaks nothing, in any scenario.
+func TestReadsThatHang(t *testing.T) {
+	tried := 0
+	for _, s := range scenarios {
+		for _, class := range Classes() {
+			if s.faultless || s.long || !Has(s.name, class) {
+				continue
+			}
+			for _, f := range stage(t, Schedule{Scenario: s.name, Class: class}, "").FaultsAt(uncachedReads, nil) {
+				tried++
+				schedule := Schedule{Scenario: s.name, Class: class, Faults: []Fault{f}}
+				if r := stage(t, schedule, ""); len(r.Violations) > 0 {
+					t.Errorf("%s: %v", schedule, r.Violations)
+				}
+			}
+		}
+	}
+	if tried < 50 {
+		t.Errorf("%d were tried", tried)
+	}
+}

@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// A Guide follows a run for a search. It resumes the run from a snapshot of another run with the same beginning, takes
+// snapshots for later runs, and ends the run where its rest is known. Its methods are called on the goroutine of the
+// world.
+type Guide interface {
+	// Start is called before anything happens. It returns what the guide asks of the run.
+	Start(w *World) Guidance
+	// Resume is called when a wait of the scenario begins; waits are counted from one. The guide may restore a snapshot.
+	// If that is one of the end of this wait, ended is true, and found is the result of the wait.
+	Resume(w *World, wait int) (found, ended bool)
+	// BeforePass is called before each pass until the last fault is injected, and whenever time may pass.
+	BeforePass(w *World, wait int)
+	// EndWait is called at the end of each wait of the scenario until the last fault is injected.
+	EndWait(w *World, found bool)
+	// Reach is called when the run reaches the boundary of the last fault.
+	Reach(at Arrival)
+	// Join is called at the beginning of a pass after the last fault, with the state and with the totals of the run so
+	// far. It returns whether the rest of the run is known, which ends the run.
+	Join(w *World, at StateHash, before Totals) bool
+	// End is called when the run was judged.
+	End(w *World)
+}
+
+// A Guidance is what a guide asks of a run.
+type Guidance struct {
+	Last      Boundary // the boundary of the last fault of the schedule; others may follow after it
+	ResumesIn int      // the wait of the scenario in which a snapshot has the processes; 0: the run starts them
+	Judged    bool     // another run judged everything before the boundary
+	Hashes    bool     // record the state hash at each boundary after that one
+	Doubts    bool     // the faults that follow may be doubts
+	Joins     bool     // ask the guide whether the rest is known
+	Steps     []Step   // a slice to reuse for the steps
+}
+
+// An Arrival is how a run reaches a boundary.
+type Arrival struct {
+	Steps         int // before it
+	At            time.Duration
+	Process, Pass int
+	Fired         int // faults before it
+}
+
+// follow makes a guide follow the run. Nil is none.
+func (w *World) follow(g Guide) {
+	if w.guided.guide = g; g == nil {
+		return
+	}
+	w.guided.Guidance = g.Start(w)
+	w.guided.begun, w.trace = w.guided.Last.N == 0, w.guided.Steps
+}
+
+// resume starts a wait of the scenario, which the guide may have the end of.
+func (w *World) resume() (found, ended bool) {
+	g := &w.guided
+	g.waited++
+	if g.guide == nil {
+		return false, false
+	}
+
+	return g.guide.Resume(w, g.waited)
+}
+
+// beforePass lets the guide take a snapshot.
+func (w *World) beforePass() {
+	if g := &w.guided; g.guide != nil && !g.begun {
+		g.guide.BeforePass(w, g.waited)
+	}
+}
+
+// endWait lets the guide take a snapshot at the end of a wait of the scenario.
+func (w *World) endWait(found bool) {
+	if g := &w.guided; g.guide != nil && !g.begun {
+		g.guide.EndWait(w, found)
+	}
+}
+
+// reached reports to the guide that a process has reached the boundary of the last fault.
+func (w *World) reached(p *process, at Boundary) {
+	g := &w.guided
+	if g.guide == nil || g.Last != at {
+		return
+	}
+	g.begun = true
+	g.guide.Reach(Arrival{g.skipped + len(w.trace), w.since(), p.number, p.making, w.fired})
+}
+
+// joins asks the guide whether the rest of the run is known. It is called at the beginning of a pass, and ends the run
+// if so.
+func (w *World) joins() bool {
+	g := &w.guided
+	if !w.queried() || !g.Joins || g.joined || !w.undisturbed() {
+		return false
+	}
+	for _, p := range w.alive() {
+		p.memory = p.fingerprint()
+	}
+	s := w.stateHash(nil)
+	s.Sum = mixed(s.Sum, bit(w.script.resting && w.fired == g.rested))
+	for _, p := range w.alive() {
+		for _, n := range p.queue.failures {
+			s.Sum = mixed(s.Sum, uint64(n))
+		}
+	}
+	if g.guide.Join(w, s, w.Totals()) {
+		g.joined, w.over = true, true
+	}
+
+	return g.joined
+}
+
+// undisturbed says whether no fault is in effect or left to be injected, and no process is in an unusual state.
+func (w *World) undisturbed() bool {
+	if w.fired < w.plan.count || len(w.events) > 0 || !w.reachableFor(time.Nanosecond) {
+		return false
+	}
+
+	return !slices.ContainsFunc(w.processes, func(p *process) bool {
+		return !p.dead && (p.ending.stopping || p.leadership.held || p.restored.outdated || p.inPass.active > 1 ||
+			w.now().Before(p.cache.frozen))
+	})
+}
+
+// endGuided reports to the guide that the run was judged.
+func (w *World) endGuided() {
+	if w.queried() {
+		w.guided.guide.End(w)
+	}
+	w.guided.joined = false
+}
+
+// mustBegin panics if the run never reached its last fault, as another run did.
+func (w *World) mustBegin(s Schedule) {
+	if g := &w.guided; g.guide != nil && !g.begun && len(w.violation) == 0 {
+		panic(fmt.Sprintf("%s never came to its last fault, which another run came to: two runs of a schedule differ", s))
+	}
+}
+
+// judgedBefore says whether another run judged everything that happens now. Checks without an effect are skipped then.
+func (w *World) judgedBefore() bool {
+	g := &w.guided
+
+	return !g.begun && g.Judged && !w.verbose
+}
+
+// replaying says whether the run has not yet reached the snapshot that it resumes from. What users do until then has no
+// effect, because that snapshot contains it.
+func (w *World) replaying() bool { return w.guided.waited < w.guided.ResumesIn }
+
+// hashing says whether another fault may follow, so that the answers to a pass have to be recorded.
+func (w *World) hashing() bool { return w.guided.Hashes && w.queried() }
+
+// queried says whether a guide needs state hashes and they can be computed: of an external system outside this package
+// it is not known what matters.
+func (w *World) queried() bool { return w.guided.guide != nil && w.system != nil }
+
+// Began returns when the run began.
+func (w *World) Began() time.Time { return w.began }
+
+// Passes returns how many passes have begun.
+func (w *World) Passes() int { return w.work.passes }
+
+// Resumable says whether the run can start from a snapshot: its whole trace is not wanted, and no option of its caller
+// may remember something.
+func (w *World) Resumable() bool { return !w.verbose && !w.config.foreign }
+
+// Clean says whether the run ended, with all its faults, without a violation, and nothing was excused.
+func (w *World) Clean() bool {
+	return len(w.violation) == 0 && len(w.excusedKinds()) == 0 && w.exempt.late == 0 && len(w.exempt.freed) == 0 &&
+		(!w.over || w.guided.joined) && w.fired >= w.plan.count
+}
+
+// Changes returns everything that was written to the API server, in order.
+func (w *World) Changes() []apiserver.Change { return w.server.Changes(0) }
+
+// A guided is the progress of a run with a guide.
+type guided struct {
+	Guidance
+
+	guide   Guide // nil: there is none
+	begun   bool  // the last fault of the schedule was injected
+	joined  bool  // the rest of the run is known
+	waited  int   // how many waits of the scenario have begun
+	skipped int   // steps that another run made for this one
+
+	settling time.Time // when the current wait for the desired state began
+	rested   int       // faults before the current wait in which nothing may change
+}

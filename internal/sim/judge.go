@@ -1,0 +1,365 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// A Violation is a broken property.
+type Violation struct {
+	Property string // a key of Properties
+	Text     string
+}
+
+// judge judges what an operation has done.
+func (w *World) judge(p *process, o Operation) {
+	w.storesKey(p)
+	if o.External {
+		w.judgeExternal(p, o)
+
+		return
+	}
+	w.judgeUnstored(o)
+	for _, c := range w.server.Changes(w.judged) {
+		w.work.writes[c.Key.Name]++
+		w.judgeWrites(c.Key)
+		if c.Kind != w.config.gvk() {
+			w.judgeOther(c)
+
+			continue
+		}
+		// objects of the kind are managed
+		now := c.Object.(resource.Managed)
+		if c.Old != nil {
+			w.unlocks(p, c.Old, now)
+			w.judgeWrite(p, c, now)
+			w.judgeStatus(p, c)
+			w.judgeTheirFinalizer(c, now)
+		}
+		if !w.judgedBefore() {
+			w.judgeChange(p, o, c)
+		}
+		if c.Type == apiserver.Deleted {
+			w.judgeGone(now)
+		}
+	}
+}
+
+func (w *World) judgeExternal(p *process, o Operation) {
+	if o.mg == nil {
+		return
+	}
+	if now := w.stored(o.mg); o.Name == "Delete" && p.restored.outdated && now != nil && !isDeleted(now) {
+		w.exempt.undeleted.add(Rewound, o.mg)
+	}
+	if w.judgedBefore() {
+		return
+	}
+	if n := w.tooMany(o.mg.GetUID()); n > 0 {
+		w.violate(w.asClock("S1"), fmt.Sprintf("there are %d resources for %s", n, o.mg.GetUID()))
+	}
+}
+
+// stored returns the stored version of mg, or nil.
+func (w *World) stored(mg resource.Managed) resource.Managed {
+	o, ok := w.server.Stored(w.config.gvk(), keyOf(mg)).(resource.Managed)
+	if !ok || o.GetUID() != mg.GetUID() {
+		return nil
+	}
+
+	return o
+}
+
+// tooMany returns how many resources an object has if it may not have so many. It may have one, and one that its user
+// left by naming another resource which was then deleted and created again.
+func (w *World) tooMany(of types.UID) int {
+	live := w.external.Of(of)
+	if len(live) <= 1 {
+		return 0
+	}
+	switch rest := len(w.unexcused(of)); {
+	case rest <= 1, rest == 2 && w.users.left[of] && (w.lostName(of) || w.exempt.undeleted.excuses(of, anyExemption)):
+		return 0
+	default:
+		return len(live)
+	}
+}
+
+// asClock returns the property that is violated: S8 if a clock was wrong.
+func (w *World) asClock(property string) string {
+	for _, p := range w.processes {
+		if p.clock.by != 0 {
+			return "S8"
+		}
+	}
+
+	return property
+}
+
+// judgeOther judges a write of an object of another kind.
+func (w *World) judgeOther(c apiserver.Change) {
+	if c.Old == nil {
+		return
+	}
+	of := metav1.GetControllerOf(c.Old)
+	for _, mg := range w.users.all() {
+		if of != nil && of.UID == mg.GetUID() {
+			return
+		}
+	}
+	w.violate("S12", fmt.Sprintf("the %s %s of another owner was written", c.Kind.Kind, c.Key.Name))
+}
+
+func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed) {
+	before, after := externalName(c.Old), externalName(now)
+	moved := now.GetAnnotations()[keyAllowBackendChange] != "" // its user said so
+	if before != "" && after != before && !moved && !w.exempt.vacated[before] && !w.lapsed(asManaged(c.Old)) {
+		w.violate("S2", fmt.Sprintf("the external name %q was replaced by %q", before, after))
+	}
+	if c.Old.GetGeneration() == p.observed.generation[now.GetUID()] {
+		p.observed.generation[now.GetUID()] = now.GetGeneration() // what it filled in itself was observed
+	}
+	was, is := conditionOf(c.Old, "Ready"), conditionOf(now, "Ready")
+	if is.Status == "True" && (was.Status != "True" || was.ObservedGeneration != is.ObservedGeneration) &&
+		p.observed.generation[now.GetUID()] < is.ObservedGeneration && !w.noLock(p, now) {
+		w.violate("S14", fmt.Sprintf("ready for generation %d, but %d was observed", is.ObservedGeneration,
+			p.observed.generation[now.GetUID()]))
+	}
+}
+
+// judgeChange judges a write by its content.
+func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
+	if c.Old != nil {
+		w.judgeAnnotations(c)
+		w.judgeTarget(p, c)
+		w.judgePause(p, o, c)
+	}
+	w.judgeSecrets(c)
+}
+
+// judgeSecrets judges that a written object shows no secret, except in its spec, which the user writes.
+func (w *World) judgeSecrets(c apiserver.Change) {
+	for _, part := range []string{"metadata", "status"} {
+		if at := w.secretPath(c.Image[part], part); at != "" {
+			w.violate("S10", "the object shows a secret in "+at)
+		}
+	}
+}
+
+// judgeGone judges that the provider removed the finalizer of an object.
+func (w *World) judgeGone(mg resource.Managed) {
+	w.gone[mg.GetUID()] = true
+	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {
+		w.users.orphaned(mg.GetUID())
+
+		return
+	}
+	if live := w.unexcused(mg.GetUID()); len(live) > 0 {
+		w.violate("S5", fmt.Sprintf("%s is gone, and its resource %s stays", mg.GetUID(), live[0]))
+	}
+}
+
+// Properties are what every schedule is checked for.
+var Properties = map[string]string{
+	"S1":  "there is at most one external resource for an object",
+	"S2":  "a known external name is neither lost nor replaced",
+	"S3":  "a create begins only when its intent is stored",
+	"S4":  "a create begins only when the finalizer is stored",
+	"S5":  "the finalizer is removed only when the external resource is gone, or may stay",
+	"S6":  "nothing is changed or deleted that the object does not own",
+	"S7":  "no external resource is changed for an object that is paused, or whose policy forbids it",
+	"S8":  "a wrong clock makes nothing unsafe",
+	"S9":  "an object does not inherit from another of its name",
+	"S10": "no secret is emitted or stored in the object",
+	"S11": "nothing crosses a namespace that was not granted to it",
+	"S12": "no Secret of another owner is written",
+	"S13": "a process that was replaced begins no external change",
+	"S14": "an object is called ready only for the generation that was observed",
+	"S15": "a pass makes at most one external change",
+	"S16": "annotations of users and of other controllers are not undone",
+	"S17": "nothing is decided from a version older than what the process itself wrote",
+	"S18": "an observation changes nothing, and requests no change",
+	"S19": "a status is neither lost nor replaced by an older one",
+	"S20": "a paused object is left as it is",
+	"S21": "nothing is changed in a backend that does not have the resource",
+	"S22": "a guarded resource is not deleted with its namespace or its kind",
+	"S23": "a run ends in the state of the run without faults",
+	"S24": "cached objects are never mutated",
+	"S25": "connection details that only Create returns are stored before any other request, or reported as lost",
+	"S26": "the finalizer of a predecessor is removed only once ours is stored, or the external resource is gone",
+	"S27": "a creation of a predecessor without a known result is not repeated before a user decides",
+	"L1":  "an object reaches its desired state, and stays in it",
+	"L2":  "a deleted object is removed, and its external resource with it",
+	"L3":  "every blocked object reports why, and how to unblock it",
+	"L4":  "nothing is written when nothing changes",
+	"L5":  "failures do not lead to a hot loop",
+	"L6":  "changes of users are reconciled first, and no object waits forever",
+	"L7":  "an unavailable system is called seldom, and no process ends because of it",
+	"L8":  "nothing is retained of objects that are gone",
+}
+
+// checkBefore judges an operation that is about to have its effect.
+func (w *World) checkBefore(p *process, o Operation) {
+	w.checkRequestBefore(p, o)
+	if !o.External || !o.Mutates {
+		return
+	}
+	if p.leadership.deposed && !p.leadership.excused {
+		w.violate("S13", o.Name+" begun by a process that was replaced")
+	}
+	if renewed := p.leadership.renewed.Load(); renewed != nil && !p.leadership.excused &&
+		w.now().After(renewed.Add(renewDeadline)) {
+		w.violate("S13", o.Name+" begun by a process whose lease is over")
+	}
+	if p.inPass.mutations[keyOf(o.mg)]++; p.inPass.mutations[keyOf(o.mg)] > 1 &&
+		!(o.Name == "Delete" && w.lostInSpiteOfFinalizer(o.mg)) {
+		w.violate("S15", o.Name+" after another change in the same pass")
+	}
+	if o.Name == "Create" && !p.leadership.excused {
+		w.creates[keyOf(o.mg)]++
+	}
+	if w.judgedBefore() {
+		return
+	}
+	w.checkPolicyBefore(o)
+	switch {
+	case p.leadership.excused: // it was under way when the world went on without the process
+	case o.Name == "Create":
+		w.checkBeforeCreate(p, o)
+	default:
+		w.checkOwnerBefore(o)
+	}
+}
+
+func (w *World) checkPolicyBefore(o Operation) {
+	base := w.base(o.mg)
+	if base == nil {
+		return
+	}
+	if w.astray(base.(resource.Managed)) {
+		w.violate("S21", o.Name+" in a system in which the resource is not")
+	}
+	if since := base.GetDeletionTimestamp(); o.Name == "Delete" && !w.evicted.IsZero() && since != nil &&
+		!since.Time.Before(w.evicted.Truncate(time.Second)) {
+		w.violate("S22", "Delete of a resource that has to stay when the namespace or the kind is deleted")
+	}
+	switch {
+	case isPaused(base):
+		w.violate("S7", o.Name+" for an object that is paused")
+	case !allows(base, action(o.Name)):
+		w.violate("S7", o.Name+" for an object whose policy forbids it")
+	}
+}
+
+// base returns the version of the object that a call was made from.
+func (w *World) base(mg resource.Managed) client.Object {
+	changes := w.server.Changes(0)
+	for i := len(changes) - 1; i >= 0; i-- {
+		if c := changes[i]; c.Object.GetUID() == mg.GetUID() &&
+			c.Object.GetResourceVersion() == mg.GetResourceVersion() {
+			return c.Object
+		}
+	}
+
+	return nil
+}
+
+func (w *World) checkBeforeCreate(p *process, o Operation) {
+	w.callers[o.mg.GetUID()] = p.number
+	now := w.outdates(p, o.mg, w.storedFor(p, o.mg))
+	if now == nil && w.exempt.raceDeleted[o.mg.GetUID()] {
+		return // its finalizer was stored
+	}
+	if now == nil || !isHeld(now) {
+		w.violate("S4", "Create without a finalizer that is stored")
+
+		return
+	}
+	if w.external.Traits().Named {
+		return
+	}
+	w.checkRepeatBefore(now)
+	attempt := recordOf(now)
+	if !isPending(now) || attempt != recordOf(o.mg) {
+		w.violate("S3", "Create of an attempt that is not the one that is stored")
+	}
+}
+
+func (w *World) checkOwnerBefore(o Operation) {
+	of, exists := w.external.MadeFor(o.mg)
+	if !exists || of == o.mg.GetUID() || of != otherOwner && w.users.adopted[o.mg.GetUID()] || of == otherOwner &&
+		o.Name == "Delete" && w.exempt.misled.excuses(o.mg.GetUID(), anyExemption) {
+		return
+	}
+	property := "S6"
+	if of != "" && of != otherOwner {
+		property = "S9"
+	}
+	w.violate(property, fmt.Sprintf("%s of a resource that was made for %q, by %q", o.Name, of, o.mg.GetUID()))
+}
+
+func (w *World) violate(property, text string) {
+	if w.guided.joined {
+		return // what is judged now means nothing
+	}
+	for _, v := range w.violation {
+		if v.Property == property && v.Text == text {
+			return
+		}
+	}
+	w.violation = append(w.violation, Violation{property, text})
+	if w.verbose {
+		w.sinks.lines = append(w.sinks.lines, fmt.Sprintf("%10s      VIOLATION of %s: %s", w.since(), property, text))
+	}
+}
+
+// lostNames says whether that is so for any object.
+func (w *World) lostNames() bool {
+	return len(w.exempt.vacated) > 0 &&
+		slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
+}
+
+// lostName says whether the resource under a present or former name of an object was removed out of band.
+func (w *World) lostName(of types.UID) bool {
+	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
+		return c.Object.GetUID() == of && w.exempt.vacated[externalName(c.Object)]
+	})
+}
+
+func (w *World) isSecret(text string) bool {
+	if len(text) < w.secrets.shortest {
+		return false
+	}
+
+	return slices.ContainsFunc(w.secrets.forms, func(secret string) bool { return strings.Contains(text, secret) })
+}
+
+func (w *World) hide(text string) string {
+	for _, secret := range w.secrets.forms {
+		text = strings.ReplaceAll(text, secret, "<secret>")
+	}
+
+	return text
+}
+
+// leaks returns resources whose objects are gone.
+func (w *World) leaks() []string {
+	var out []string
+	for uid := range w.gone {
+		if !w.mayStay(uid) {
+			out = append(out, w.unexcused(uid)...)
+		}
+	}
+	slices.Sort(out)
+
+	return out
+}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+)
+
+// Scenarios returns the names of all scenarios.
+func Scenarios() []string {
+	var names []string
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+
+	return names
+}
+
+// Faultless returns a schedule without faults for each scenario in each class that it has.
+func Faultless() []Schedule {
+	var out []Schedule
+	for _, s := range scenarios {
+		for _, class := range Classes() {
+			if Has(s.name, class) {
+				out = append(out, Schedule{Scenario: s.name, Class: class})
+			}
+		}
+	}
+
+	return out
+}
+
+// Classes returns the names of all classes.
+func Classes() []string { return slices.Sorted(maps.Keys(classes)) }
+
+// Has says whether a scenario exists in a class.
+func Has(of, class string) bool {
+	s, found := scenarioOf(of)
+	_, known := classes[class]
+	lives := class != defaultClass || slices.Contains(defaultClassScenarios, of)
+
+	return known && found && lives && (len(s.only) == 0 || slices.Contains(s.only, class))
+}
+
+// Limits says how many faults make sense in a scenario at once.
+type Limits struct {
+	Faultless    bool // none
+	SingleFaults bool // two are combined at random only
+	OnlyApart    bool // two are combined only if a search is to try all scenarios
+	Doubts       bool // or if it tries doubts
+}
+
+// LimitsOf returns those of a scenario.
+func LimitsOf(scenario string) Limits {
+	s, _ := scenarioOf(scenario)
+
+	return Limits{s.faultless, s.singleFaults, s.onlyApart, s.doubts}
+}
+
+// Lags says whether the cache lags behind the server in a scenario.
+func Lags(scenario string) bool {
+	s, _ := scenarioOf(scenario)
+
+	return s.lag > 0
+}
+
+// Long says whether another scenario does the same in less time, so that this one need not be tried as often.
+func Long(of string) bool {
+	s, _ := scenarioOf(of)
+
+	return s.long
+}
+
+// Begins returns the scenario that one is identical to until everything is in the desired state for the first time, or
+// nothing. See search.Explorer.After.
+func Begins(of string) string {
+	s, _ := scenarioOf(of)
+
+	return s.begins
+}
+
+func scenarioOf(name string) (scenario, bool) {
+	i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == name })
+	if i < 0 {
+		return scenario{}, false
+	}
+
+	return scenarios[i], true
+}
+
+var scenarios = slices.Concat(basicScenarios, slowScenarios, slowDeletionScenarios, accessScenarios, scaleScenarios,
+	listScenarios, notificationScenarios, outdatedScenarios, detailsScenarios, predecessorScenarios)

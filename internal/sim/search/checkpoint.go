@@ -1,0 +1,63 @@
+package search
+
+import (
+	"slices"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/sim"
+)
+
+// A checkpoint has the snapshots that were taken while a run went to a boundary. A run with the same faults before that
+// boundary starts from the last snapshot instead of from the beginning.
+type checkpoint struct {
+	began time.Time     // when the run began: snapshots contain times
+	pass  int           // the pass that has the boundary
+	ended []waitEnd     // of each wait of the scenario
+	last  *sim.Snapshot // at most mostPassesBefore passes before that pass
+	wait  int           // the wait of the scenario in which last was taken, counted from one
+	full  bool          // last was taken, and the run reached the boundary
+}
+
+// A waitEnd is the end of a wait of the scenario.
+type waitEnd struct {
+	sim.Snapshot
+
+	found bool // the result of the wait
+}
+
+// mostPassesBefore is how many passes the last snapshot may be older than the pass that has the boundary.
+const mostPassesBefore = 4
+
+// A checkpoints is the set for the runs that continue one run. Index 1 is for faults that make the external system put
+// secrets into its errors, because it does so from the beginning; index 0 is for all others. Boundaries are explored in
+// order.
+type checkpoints [2]*checkpoint
+
+// open returns the checkpoint that a run to a boundary in a pass starts from, or nil. If that one is for an earlier
+// pass, it also returns the checkpoint that the run has to fill.
+func (s *checkpoints) open(talks bool, pass int) (from, to *checkpoint) {
+	have := s[index(talks)]
+	if have != nil && have.full && have.pass == pass {
+		return have, nil
+	}
+	to = &checkpoint{pass: pass}
+	s[index(talks)] = to
+	if have == nil || !have.full || have.pass > pass {
+		return nil, to
+	}
+	to.ended, to.last, to.wait = slices.Clip(have.ended[:have.wait-1]), have.last, have.wait
+
+	return have, to
+}
+
+// upTo returns the set for runs that continue after a boundary in a pass: without checkpoints of later passes.
+func (s *checkpoints) upTo(pass int) *checkpoints {
+	out := *s
+	for i, a := range out {
+		if a != nil && a.pass > pass {
+			out[i] = nil
+		}
+	}
+
+	return &out
+}

@@ -1,0 +1,40 @@
+package sim
+
+import "slices"
+
+// Shrink returns a schedule for which fails returns true, with as few faults as possible, each with its usual duration
+// or number if possible, and as early as possible.
+func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
+	for i := 0; i < len(s.Faults); {
+		less := s
+		less.Faults = slices.Delete(slices.Clone(s.Faults), i, i+1)
+		if fails(less) {
+			s, i = less, 0
+		} else {
+			i++
+		}
+	}
+	for i, f := range s.Faults {
+		if usual := s.with(i, Fault{Op: f.Op, N: f.N, Kind: f.Kind}); (f.For > lasts[f.Kind] || f.Writes > 1) &&
+			fails(usual) {
+			s, f = usual, usual.Faults[i]
+		}
+		for n := 1; n < f.N; n++ {
+			if earlier := s.with(i, Fault{Op: f.Op, N: n, Kind: f.Kind, For: f.For, Writes: f.Writes}); fails(earlier) {
+				s = earlier
+
+				break
+			}
+		}
+	}
+
+	return s
+}
+
+// with returns the schedule with one fault replaced.
+func (s Schedule) with(i int, f Fault) Schedule {
+	s.Faults = slices.Clone(s.Faults)
+	s.Faults[i] = f
+
+	return s
+}

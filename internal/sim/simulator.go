@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// A Simulator runs schedules. Its runs share what takes long to make, and none of them can tell. It may be used
+// concurrently, in any bubbles. Start with New.
+type Simulator struct {
+	memory  *apiserver.Memory // of all servers, because schedules are alike for the most part
+	meters  sync.Pool         // of *meters, of worlds without a violation
+	endings sync.Map          // of runs without faults, by scenario and class
+	layouts layouts
+	collector
+}
+
+// A collector collects metrics, one collector of a world at a time.
+type collector struct {
+	collecting sync.Mutex
+	collected  chan prometheus.Metric // has room for more metrics of one name than there may be
+}
+
+// New returns a Simulator. It has to be called outside of the bubbles of testing/synctest in which it runs schedules.
+func New() *Simulator {
+	return &Simulator{
+		memory:    apiserver.NewMemory(theScheme()),
+		meters:    sync.Pool{New: func() any { return newMeters() }},
+		collector: collector{collected: make(chan prometheus.Metric, 4096)},
+	}
+}
+
+// RunBehind is Run with another API server: behind returns a client of a server that answers in place of the simulated
+// one. It has to be empty, and to serve the kinds of the objects of schedules. Requests and faults stay those of the
+// simulation; lists are answered from what the server returned, see Config.Behind. Two runs of a schedule are the same
+// only if the server assigns the same UIDs and versions. An error of behind is returned, and nothing is run. Nil is
+// Run.
+func (m *Simulator) RunBehind(s Schedule, trace bool, behind func() (client.Client, error),
+	o ...managed.ReconcilerOption) (Result, error) {
+	if behind == nil {
+		return m.Run(s, trace, o...)
+	}
+	c, err := behind()
+	if err != nil {
+		return Result{}, errors.Wrap(err, "cannot make what is behind")
+	}
+
+	return m.run(s, trace, func() client.Client { return c }, func(*World) {}, o...)
+}
+
+// Run runs a schedule, with a reconciler that has the options o in addition to those of the scenario. With trace the
+// result has a trace. It has to be called in a bubble of testing/synctest, because it spends hours of virtual time. It
+// returns an error if the scenario or the class does not exist.
+func (m *Simulator) Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
+	return m.run(s, trace, nil, func(*World) {}, o...)
+}
+
+// Scheme returns the scheme of the objects of schedules. All calls return the same one, which must not be changed.
+func Scheme() *runtime.Scheme { return theScheme() }
+
+var theScheme = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{bucket.AddToScheme, bucket.AddDefinitions, corev1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err) // kinds of our own cannot fail to register
+		}
+	}
+
+	return s
+})
+
+// The kinds of the objects of schedules, besides Namespaces and Secrets. A Definition has no namespace.
+type (
+	Bucket     = bucket.Bucket
+	Replica    = bucket.Replica
+	Definition = bucket.Definition
+)

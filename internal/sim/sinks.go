@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/logging"
+)
+
+// A sinks receives everything that a provider emits: events, logs, spans, metrics, errors and records of changes. It
+// judges that none of it contains a secret.
+type sinks struct {
+	world   *World
+	meters  *meters
+	lines   []string       // the trace, in a verbose world
+	events  int            // how many
+	checked map[string]int // checked texts by sink, in a verbose world
+
+	leftOver map[string]bool    // names of objects whose resource was reported as possibly left over
+	taken    map[types.UID]bool // objects for which a CreationRecordTaken event was emitted
+}
+
+// Event receives an event.
+func (t *sinks) Event(of runtime.Object, e event.Event) {
+	t.events++
+	if mg := asManaged(of); mg != nil && e.Reason == recordTaken {
+		t.taken[mg.GetUID()] = true
+	} else if mg != nil && e.Reason == "ConnectionDetailsLost" {
+		t.world.keys.lost[mg.GetUID()] = true
+	}
+	if t.world.judgedBefore() {
+		return
+	}
+	t.record("event", fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message))
+	for key, value := range e.Annotations {
+		t.check("an annotation of an event", key+" "+value)
+	}
+}
+
+// WithAnnotations returns the receiver.
+func (t *sinks) WithAnnotations(keysAndValues ...string) event.Recorder {
+	t.record("annotation of events", strings.Join(keysAndValues, " "))
+
+	return t
+}
+
+// Info receives a line of the log.
+func (t *sinks) Info(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
+
+// Debug receives a line of the log.
+func (t *sinks) Debug(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
+
+// log receives a line of the log.
+func (t *sinks) log(msg string, keysAndValues []any) {
+	if strings.HasPrefix(msg, "An external resource may be left over") {
+		if i := slices.Index(keysAndValues, any("name")); i >= 0 {
+			t.leftOver[fmt.Sprint(keysAndValues[i+1])] = true
+		}
+	}
+	if t.world.verbose {
+		t.record("log", msg+" "+fmt.Sprint(keysAndValues...))
+
+		return
+	}
+	t.check("log", msg)
+	t.checkAll(keysAndValues)
+}
+
+// WithValues returns the receiver.
+func (t *sinks) WithValues(keysAndValues ...any) logging.Logger {
+	t.checkAll(keysAndValues)
+
+	return t
+}
+
+// checkAll checks logged values. It formats only those that are not texts.
+func (t *sinks) checkAll(values []any) {
+	if t.world.judgedBefore() {
+		return
+	}
+	for _, value := range values {
+		switch v := value.(type) {
+		case nil, bool, int, int64:
+		case string:
+			t.check("log", v)
+		case types.UID:
+			t.check("log", string(v))
+		case error:
+			t.check("log", v.Error())
+		default:
+			t.check("log", fmt.Sprintf("%+v", v))
+		}
+	}
+}
+
+// recordChange receives a record of a change.
+func (t *sinks) recordChange(_ context.Context, e changelog.Entry) error {
+	t.record("change", fmt.Sprintf("%s %s %s %v %s %s", e.Operation, e.Name, e.Error, e.Details, e.Before, e.After))
+
+	return nil
+}
+
+// record checks a text, and adds it to the trace.
+func (t *sinks) record(where, text string) {
+	t.check(where, text)
+	if t.world.verbose {
+		t.lines = append(t.lines, fmt.Sprintf("%10s      %s: %s", t.world.since(), where, text))
+	}
+}
+
+// recordStep adds an operation to the trace.
+func (t *sinks) recordStep(e *Step, text string) {
+	line := fmt.Sprintf("%10s p%d  %s#%d", e.At, e.Process, e.Op.Name, e.N)
+	for _, f := range e.Faults {
+		line += " <" + f.String() + ">"
+	}
+	t.lines = append(t.lines, line+": "+text)
+}
+
+// passEnded receives the result of a pass. Controllers log its error unchanged.
+func (t *sinks) passEnded(p *process, key types.NamespacedName, result reconcile.Result, err error) {
+	if err != nil && !t.world.judgedBefore() {
+		t.check("the error of a pass", err.Error())
+	}
+	if !t.world.verbose {
+		return
+	}
+	line := fmt.Sprintf("%10s p%d  == pass of %s ended: again after %s", t.world.since(), p.number, key.Name,
+		result.RequeueAfter)
+	if result.Requeue { //nolint:staticcheck // reconcilers use it still
+		line += " (with back-off)"
+	}
+	if err != nil {
+		line += ", error: " + err.Error()
+	}
+	t.lines = append(t.lines, line)
+}
+
+// check judges that a text contains no secret.
+func (t *sinks) check(where, text string) {
+	if t.world.judgedBefore() {
+		return
+	}
+	if t.world.verbose {
+		t.checked[where]++
+	}
+	if t.world.isSecret(text) {
+		t.world.violate("S10", where+" shows a secret: "+t.world.hide(text))
+	}
+}

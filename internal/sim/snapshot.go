@@ -1,0 +1,155 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/moorage-dev/moorage/internal/objectstate"
+	"github.com/moorage-dev/moorage/internal/sim/bucket"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// A Snapshot is the state of a world between two passes. It is immutable.
+type Snapshot struct {
+	at    time.Duration
+	steps int // operations before it
+
+	state     state
+	users     userActions
+	server    apiserver.Snapshot
+	system    extSystem
+	events    int
+	random    rand.PCG
+	processes []*process
+	records   map[objectstate.Key]objectstate.Record // what the reconciler of the running process remembers
+}
+
+// Snapshotable says whether a snapshot contains everything that matters in this world.
+func (w *World) Snapshotable() bool {
+	c := &w.config
+
+	return w.system != nil && !w.system.lists && len(w.system.subscribed) == 0 && c.Kind == bucket.Kind &&
+		c.Connecter == managed.ExternalConnecter(w.system) && !c.notifies && !c.limited && c.connects == nil &&
+		c.NewConnecter == nil && c.Behind == nil && c.replace == nil
+}
+
+// Quiescent says whether nothing is in progress that a snapshot does not contain.
+func (w *World) Quiescent() bool {
+	return w.Snapshotable() && len(w.events) == 0 && !w.over && !w.passInProgress() && len(w.alive()) == 1 &&
+		!slices.ContainsFunc(w.processes, func(p *process) bool {
+			return !p.dead && (p.leadership.held || p.ending.stopping || p.restored.outdated || p.leadership.deposed ||
+				p.leadership.excused || p.leadership.renewed.Load() != nil)
+		})
+}
+
+// Snapshot returns the state of the world. If it is not whole, no run can continue from it, because it has only the
+// outlines of processes.
+func (w *World) Snapshot(whole bool) Snapshot {
+	shot := Snapshot{
+		at: w.since(), steps: w.guided.skipped + len(w.trace), state: w.state.clone(),
+		users: w.users.userActions.clone(), server: w.server.Snapshot(),
+		system: w.system.clone(), events: w.sinks.events, random: *w.random.source,
+	}
+	for _, p := range w.processes {
+		of := p.outline()
+		if whole && !p.dead {
+			of.copyFrom(p)
+			shot.records = p.runtime.states.Snapshot()
+		}
+		shot.processes = append(shot.processes, of)
+	}
+
+	return shot
+}
+
+// Restore waits until the time of a snapshot, and makes the world a copy of it.
+func (w *World) Restore(shot Snapshot) {
+	shot.state, shot.users, shot.system = shot.state.clone(), shot.users.clone(), shot.system.clone()
+	w.RestoreShared(shot)
+}
+
+// RestoreShared makes the world what a snapshot shows, on the way to another snapshot. It shares the maps of the
+// snapshot, which the scenario may write to: no decision of the scenario depends on them, and the next snapshot
+// replaces them all.
+func (w *World) RestoreShared(shot Snapshot) {
+	wait(shot.at - w.since())
+	w.state, w.users.userActions, w.sinks.events, *w.random.source = shot.state, shot.users, shot.events, shot.random
+	w.server.Restore(shot.server)
+	*w.system = shot.system
+	w.events, w.trail, w.guided.skipped = nil, trail{}, shot.steps
+	w.processes = w.processes[:0]
+	for _, of := range shot.processes {
+		p := of.outline()
+		p.world, p.runtime.meters, p.cancel = w, w.sinks.meters, func() {}
+		w.processes = append(w.processes, p)
+		if of.cache != nil {
+			p.copyFrom(of)
+			p.cache.server = w.server
+			p.ctx, p.cancel = context.WithCancel(context.Background())
+			p.equip()
+			p.runtime.states.Restore(shot.records)
+		}
+	}
+}
+
+// outline returns what is known of a process that has ended.
+func (p *process) outline() *process {
+	return &process{number: p.number, began: p.began, clock: p.clock, dead: p.dead}
+}
+
+// copyFrom copies the state of another process, but not its world, its context and its reconciler.
+func (p *process) copyFrom(of *process) {
+	p.cache, p.queue, p.turns = of.cache.clone(), of.queue.clone(), of.turns.clone()
+	p.known, p.observed, p.knowledge = of.known.clone(), of.observed.clone(), of.knowledge
+	p.inPass.mutations, p.inPass.raceDeleted, p.inPass.attempted = maps.Clone(of.inPass.mutations),
+		maps.Clone(of.inPass.raceDeleted), maps.Clone(of.inPass.attempted)
+	p.inPass.asksSecret, p.inPass.details = of.inPass.asksSecret, of.inPass.details
+}
+
+func (o observed) clone() observed {
+	return observed{order: maps.Clone(o.order), generation: maps.Clone(o.generation)}
+}
+
+func (c *cache) clone() *cache {
+	out := *c
+	out.objects, out.aliases = maps.Clone(c.objects), nil // between passes no reader uses one
+
+	return &out
+}
+
+func (q *queue) clone() *queue {
+	out := *q
+	out.items, out.working, out.failures = cloned(q.items), maps.Clone(q.working), maps.Clone(q.failures)
+
+	return &out
+}
+
+func (t turns) clone() turns {
+	t.asked, t.under, t.still = maps.Clone(t.asked), maps.Clone(t.under), maps.Clone(t.still)
+
+	return t
+}
+
+func (d userActions) clone() userActions {
+	d.adopted, d.released, d.left, d.answered = maps.Clone(d.adopted), maps.Clone(d.released), maps.Clone(d.left),
+		maps.Clone(d.answered)
+	d.manifests, d.wrote, d.names, d.times = maps.Clone(d.manifests), maps.Clone(d.wrote), maps.Clone(d.names),
+		maps.Clone(d.times)
+
+	return d
+}
+
+func (h *extSystem) clone() extSystem {
+	out := *h
+	out.resources = nil
+	for _, p := range h.resources {
+		out.resources = append(out.resources, new(*p))
+	}
+	out.created, out.deleted = maps.Clone(h.created), maps.Clone(h.deleted)
+
+	return out
+}

@@ -1,0 +1,55 @@
+package sim
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/moorage-dev/moorage/internal/sim"
+	"github.com/moorage-dev/moorage/internal/sim/search"
+)
+
+// What a run is made of, and its result.
+type (
+	// A Schedule is one run: a scenario in a class of external system, and the faults in it. Its String is one line,
+	// which ParseSchedule reads.
+	Schedule = sim.Schedule
+
+	// A Fault goes wrong at the n-th start of an operation.
+	Fault = sim.Fault
+
+	// A Simulator runs schedules: Run with the simulated API server, and RunBehind with a client of yours that answers in
+	// its place. It may be used concurrently. Each run has to be in a bubble of testing/synctest.
+	Simulator = sim.Simulator
+
+	// A Result is the result of a schedule.
+	Result = sim.Result
+
+	// A Violation is a broken property.
+	Violation = sim.Violation
+
+	// An Explorer runs a scenario with every fault at every boundary, and with combinations of faults. It omits those
+	// that cannot differ from a run that it has made.
+	Explorer = search.Explorer
+)
+
+// The kinds of the objects of schedules, besides Namespaces and Secrets. A Definition has no namespace.
+type (
+	Bucket     = sim.Bucket
+	Replica    = sim.Replica
+	Definition = sim.Definition
+)
+
+// Properties are what every schedule is checked for, by the name that a Violation has.
+var Properties = sim.Properties
+
+// Scheme returns the scheme of the objects of schedules. All calls return the same one, which must not be changed.
+func Scheme() *runtime.Scheme { return sim.Scheme() }
+
+// ParseSchedule parses the String of a schedule. It returns an error if the syntax or a kind of fault is unknown; a
+// run returns one if the scenario or the class is.
+func ParseSchedule(line string) (Schedule, error) { return sim.ParseSchedule(line) }
+
+// Faultless returns a schedule without faults for each scenario in each class of external system that it has.
+func Faultless() []Schedule { return sim.Faultless() }
+
+// New returns a Simulator. It has to be called outside of the bubbles of testing/synctest in which it runs schedules.
+func New() *Simulator { return sim.New() }
