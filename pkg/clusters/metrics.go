@@ -12,7 +12,8 @@ import (
 
 // requestMetrics tracks the series of the request counter that controller-runtime has for all
 // clients of a process. Without it, the number of series grows with each new cluster. The
-// histograms by server that a program may opt into still grow.
+// histograms by server that a program may opt into still grow. It is global because the
+// counter is: Clusters that share nothing else share the series of their server.
 var requestMetrics = hostMetrics{hosts: map[string]*hostUse{}}
 
 // A hostMetrics tracks the servers whose series can be deleted from the metrics.
