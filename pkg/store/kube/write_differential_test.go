@@ -152,7 +152,8 @@ func newTable() map[string][]tableWrite {
 		},
 		"CreateOwned": {
 			{"Only a server sets this.", create(func(v *volume.Volume) {
-				v.UID, v.Generation, v.SelfLink = "x", 7, "/a"
+				v.UID, v.Generation = "x", 7
+				v.SetSelfLink("/a")
 				v.CreationTimestamp, v.DeletionTimestamp = metav1.Unix(1, 0), new(metav1.Unix(1, 0))
 				v.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "x"}}
 				v.Status.ID = "vol-1"
@@ -169,7 +170,8 @@ func newTable() map[string][]tableWrite {
 			{"The status is a subresource.", update(func(v *volume.Volume) { v.Status.ID = "vol-1" }), "ok"},
 			{"Nothing changes.", update(func(*volume.Volume) {}), "ok"},
 			{"Only a server sets this.", update(func(v *volume.Volume) {
-				v.Generation, v.SelfLink, v.GenerateName = 7, "/a", "b-"
+				v.Generation, v.GenerateName = 7, "b-"
+				v.SetSelfLink("/a")
 				v.CreationTimestamp, v.DeletionTimestamp = metav1.Unix(1, 0), new(metav1.Unix(1, 0))
 				v.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "x"}}
 			}), "ok"},
