@@ -41,9 +41,9 @@ func (nodes) RegisterIndices(ctx *synccontext.RegisterContext) error {
 }
 
 // ModifyController adds a watch of pods that enqueues their nodes.
-func (nodes) ModifyController( //nolint:unparam // the signature is that of the interface
+func (nodes) ModifyController(
 	_ *synccontext.RegisterContext, b *builder.Builder,
-) (*builder.Builder, error) {
+) (*builder.Builder, error) { //nolint:unparam // the signature is that of the interface
 	toNode := func(_ context.Context, pod client.Object) []reconcile.Request {
 		name := pod.(*corev1.Pod).Spec.NodeName
 		if name == "" {
@@ -55,9 +55,9 @@ func (nodes) ModifyController( //nolint:unparam // the signature is that of the 
 }
 
 // FakeSyncUp creates a node that a pod needs.
-func (nodes) FakeSyncUp( //nolint:unparam // the signature is that of the interface
+func (nodes) FakeSyncUp(
 	ctx *synccontext.SyncContext, req types.NamespacedName,
-) (ctrl.Result, error) {
+) (ctrl.Result, error) { //nolint:unparam // the signature is that of the interface
 	needed, err := needed(ctx, req.Name)
 	if err != nil || !needed {
 		return ctrl.Result{}, err
@@ -68,9 +68,9 @@ func (nodes) FakeSyncUp( //nolint:unparam // the signature is that of the interf
 }
 
 // FakeSync deletes a fake node that no pod needs.
-func (nodes) FakeSync( //nolint:unparam // the signature is that of the interface
+func (nodes) FakeSync(
 	ctx *synccontext.SyncContext, vObj client.Object,
-) (ctrl.Result, error) {
+) (ctrl.Result, error) { //nolint:unparam // the signature is that of the interface
 	if vObj.GetLabels()[fakeLabel] != "true" {
 		return ctrl.Result{}, nil
 	}

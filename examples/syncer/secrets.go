@@ -51,9 +51,9 @@ func (secrets) PhysicalToVirtual(pObj client.Object) types.NamespacedName {
 }
 
 // SyncUp creates the copy.
-func (secrets) SyncUp( //nolint:unparam // the signature is that of the interface
+func (secrets) SyncUp(
 	ctx *synccontext.SyncContext, pObj *corev1.Secret,
-) (ctrl.Result, error) {
+) (ctrl.Result, error) { //nolint:unparam // the signature is that of the interface
 	if !shared(pObj) {
 		return ctrl.Result{}, nil
 	}
