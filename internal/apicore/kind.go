@@ -69,15 +69,15 @@ func (k Kind) CheckPreconditions(stored map[string]any, p *metav1.Preconditions)
 }
 
 // CheckReplace returns an error if a request to replace a stored object is for one with
-// another UID, or does not name a version although it has to. The text of the UID is that of
-// storage.Preconditions of k8s.io/apiserver.
+// another UID, or does not name a version although it has to. An empty UID or version counts as
+// none. The text of the UID is that of storage.Preconditions of k8s.io/apiserver.
 func (k Kind) CheckReplace(stored, given map[string]any) error {
 	m, before := Metadata(given), Metadata(stored)
-	if uid := m["uid"]; uid != nil && uid != before["uid"] {
+	if uid := m["uid"]; uid != nil && uid != "" && uid != before["uid"] {
 		return kerrors.NewConflict(k.Resource, Name(stored), errors.Errorf(
 			"Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, before["uid"]))
 	}
-	if k.Custom && m["resourceVersion"] == nil {
+	if v := m["resourceVersion"]; k.Custom && (v == nil || v == "") {
 		return k.Invalid(Name(stored), field.Invalid(versionPath(), 0, "must be specified for an update"))
 	}
 

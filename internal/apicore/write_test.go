@@ -174,3 +174,27 @@ func TestPatchKeepsName(t *testing.T) {
 	_, err := volumes.Patch(stored, types.MergePatchType, []byte(`{"metadata":{"name":"b"}}`))
 	compare(t, "The name is that of the request.", "", 400, nil, err)
 }
+
+// TestCheckReplace verifies what a request to replace an object has to name. An empty text counts as none, as for an
+// API server.
+func TestCheckReplace(t *testing.T) {
+	builtIn := Kind{GVK: volumes.GVK, Resource: volumes.Resource}
+	for name, tc := range map[string]struct {
+		reason, metadata string
+		kind             Kind
+		code             int32
+	}{
+		"Both":          {"The version is what it is based on.", `{"uid":"x","resourceVersion":"4"}`, volumes, 0},
+		"NoUID":         {"The UID may be missing.", `{"resourceVersion":"5"}`, volumes, 0},
+		"EmptyUID":      {"An empty UID is none.", `{"uid":"","resourceVersion":"5"}`, volumes, 0},
+		"OtherUID":      {"It is another object.", `{"uid":"y","resourceVersion":"5"}`, volumes, 409},
+		"NoVersion":     {"A custom resource is not replaced without a version.", `{}`, volumes, 422},
+		"EmptyVersion":  {"An empty version is none.", `{"resourceVersion":""}`, volumes, 422},
+		"BuiltIn":       {"A built-in one may be.", `{}`, builtIn, 0},
+		"BuiltInsEmpty": {"Also with an empty version.", `{"resourceVersion":""}`, builtIn, 0},
+	} {
+		stored := parsed(t, `{"metadata":{"name":"a","uid":"x","resourceVersion":"5"}}`)
+		err := tc.kind.CheckReplace(stored, parsed(t, `{"metadata":`+tc.metadata+`}`))
+		compare(t, name+": "+tc.reason, "", tc.code, nil, err)
+	}
+}

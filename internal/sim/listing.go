@@ -79,7 +79,7 @@ type listingClient struct {
 
 // DescribeConnection returns the only connection.
 func (c *listingClient) DescribeConnection() managed.Connection {
-	return managed.Connection{Name: "Harbour/default/north"}
+	return managed.Connection{Name: "ProviderConfig/default/main"}
 }
 
 const resourcesOnPage = 2

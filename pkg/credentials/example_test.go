@@ -16,7 +16,7 @@ import (
 // provider.
 func Example() {
 	secrets := fake.NewClientBuilder().WithObjects(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "harbour"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "region-token"},
 		Data:       map[string][]byte{"token": []byte("swordfish")},
 	}).Build()
 
@@ -24,7 +24,7 @@ func Example() {
 	selectors := commonv1.LocalCredentialSelectors{
 		Env: &commonv1.EnvSelector{Name: "HOME"},
 		SecretRef: &commonv1.LocalSecretKeySelector{
-			LocalSecretReference: commonv1.LocalSecretReference{Name: "harbour"}, Key: "token",
+			LocalSecretReference: commonv1.LocalSecretReference{Name: "region-token"}, Key: "token",
 		},
 	}
 

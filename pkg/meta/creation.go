@@ -69,7 +69,7 @@ const (
 
 	// AnnotationKeyWasUnresolved records that a creation was reported to the user as
 	// unresolved. The user's answer removes the record of that creation and keeps this
-	// annotation, while a replace of the object removes both. It is never removed. After a
+	// annotation, while a replace of the object removes both. The runtime never removes it. After a
 	// slash it has the time of that creation, unless an earlier release wrote it: the answer
 	// does not apply to what another runtime has created later.
 	AnnotationKeyWasUnresolved = "moorage.dev/was-unresolved"

@@ -3,10 +3,10 @@ package sim_test
 import (
 	"fmt"
 
-	"github.com/moorage-dev/moorage/internal/sim"
+	"github.com/moorage-dev/moorage/pkg/sim"
 )
 
-// A schedule is one line, which a failure prints and TestReplay runs.
+// A schedule is one line, which a failure prints, and which can be run again.
 func ExampleParseSchedule() {
 	s, err := sim.ParseSchedule("update/named Update#1:lost patch#2:outage(1m0s)")
 	fmt.Println(s.Scenario, s.Class, len(s.Faults), err)

@@ -13,21 +13,33 @@ type (
 	// which ParseSchedule reads.
 	Schedule = sim.Schedule
 
-	// A Fault goes wrong at the n-th start of an operation.
+	// A Fault is injected at the n-th start of an operation.
 	Fault = sim.Fault
 
-	// A Simulator runs schedules: Run with the simulated API server, and RunBehind with a client of yours that answers in
-	// its place. It may be used concurrently. Each run has to be in a bubble of testing/synctest.
+	// A Simulator runs schedules. Run uses the simulated API server, and RunBehind a client of yours in its place:
+	//
+	//	Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error)
+	//	RunBehind(s Schedule, trace bool, behind func() (client.Client, error),
+	//		o ...managed.ReconcilerOption) (Result, error)
+	//
+	// The function behind returns a client of an empty server that serves Bucket, Replica, Definition, Namespace and
+	// Secret. A Simulator may be used concurrently.
+	//
+	// Each run has to be in a bubble of testing/synctest, where time passes when all goroutines wait. A client that waits
+	// for a network cannot live there: its calls have to be made by goroutines outside of the bubble, over channels that
+	// are made outside.
 	Simulator = sim.Simulator
 
-	// A Result is the result of a schedule.
+	// A Result is the result of a schedule: Violations has the properties that did not hold, and Trace what happened, if
+	// it was asked for.
 	Result = sim.Result
 
 	// A Violation is a broken property.
 	Violation = sim.Violation
 
 	// An Explorer runs a scenario with every fault at every boundary, and with combinations of faults. It omits those
-	// that cannot differ from a run that it has made.
+	// that cannot differ from a run that it has made. Its fields Scenario, Class, Run, Found and Depth are required; Short
+	// tries fewer faults, and Whole runs each schedule to its own end. Explore starts it.
 	Explorer = search.Explorer
 )
 

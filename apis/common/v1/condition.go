@@ -104,7 +104,7 @@ const (
 	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
 
 	// ReasonBackendChanged: the connection leads to another external system
-	// than the one that has the resource. That system is not called until the
+	// than the one that has the resource. No system is called until the
 	// user allows it.
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 

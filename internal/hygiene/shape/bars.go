@@ -52,15 +52,15 @@ const (
 	stateDir     = "internal/objectstate"
 )
 
-// The size of pkg when these bars were set: lines, with those of the simulator, of which 3,700 are to be removed,
-// and exported names, of which no more are to be added.
+// The size of pkg at commit 3bb830de: lines, with those of the simulator, of which 3,700 are to be removed, and exported
+// names, of which no more are to be added.
 const (
 	linesThen    = 73750
 	fewerLines   = 3700
 	exportedThen = 1949
 )
 
-// bars returns every row, in the order of the text that set them.
+// bars returns every row.
 func bars(t *measure.Tree) []bar {
 	m, l := t.Package(managedDir), t.Package(lifecycleDir)
 	out := fieldBars(t)
@@ -82,7 +82,6 @@ func bars(t *measure.Tree) []bar {
 	out = append(out, sizeBars(t)...)
 	out = append(out, orderBars(t)...)
 	return append(out,
-		bar{what: "questions that a reader of an hour answers wrong, of ten: ask three readers", is: unknown, most: 2},
 		bar{
 			what: "requests, allocations, corpus, golden API, mutants: go test ./pkg/reconciler/managed ./internal/sim " +
 				"./internal/apisurface, make mutate mutants",
@@ -152,14 +151,15 @@ func embedded(field *ast.Field) string {
 	return ""
 }
 
-// sizeBars count lines and names. The simulator was in pkg when the bar was set, so its lines count wherever it is.
+// sizeBars count lines and names. The simulator and the rules of apicore were in
+// pkg at commit 3bb830de, so their lines count wherever they are.
 func sizeBars(t *measure.Tree) []bar {
 	library, managed := 0, 0
 	for _, f := range t.Go {
 		if f.Test() || f.Generated() {
 			continue
 		}
-		if f.In("pkg") || f.In(simulatorDirs...) {
+		if f.In("pkg", "internal/apicore") || f.In(simulatorDirs...) {
 			library += measure.LineCount(f.Text)
 		}
 		if f.In(managedDir) {
@@ -167,7 +167,7 @@ func sizeBars(t *measure.Tree) []bar {
 		}
 	}
 	return []bar{
-		{what: "lines of pkg and of the simulator without tests", is: library, most: linesThen - fewerLines},
+		{what: "lines of pkg, of the simulator and of apicore without tests", is: library, most: linesThen - fewerLines},
 		{what: "lines of managed and its internal packages without tests", is: managed, most: 8500},
 		{what: "exported names of the public packages of pkg, with methods", is: exported(t), most: exportedThen},
 	}

@@ -339,7 +339,7 @@ func bypasses(m *measure.Package) (n int) {
 	return n
 }
 
-// Words that had several meanings when the bars were set.
+// Words that had several meanings at commit 4a8b5ff.
 var severalMeanings = []string{"told", "held", "waits", "made", "rest", "leave", "begin", "class", "turn", "live"}
 
 // homonyms returns those of them that still name several things: types, functions, methods, fields or constants of the

@@ -48,7 +48,7 @@ func TestTimesByOption(t *testing.T) {
 		"NeverVolatile":     {WithVolatileStatusInterval(0), volatile, 0},
 		"NegativeVolatile":  {WithVolatileStatusInterval(-1), volatile, 0},
 		"StalenessOfALists": {WithBulkObservation(2), func(r *Reconciler) time.Duration { return r.staleness }, 2},
-		"PollWhenTold": {WithExternalEvents(nil, 2),
+		"PollWhenNotified": {WithExternalEvents(nil, 2),
 			func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 2},
 		"LongestWhenTold": {WithExternalEvents(nil, 31*day),
 			func(r *Reconciler) time.Duration { return r.watchedPollInterval }, 30 * day},

@@ -117,7 +117,7 @@ func TestWhatWasPutBackIsStoredOnce(t *testing.T) {
 	}
 }
 
-// A badlyTold object may have a status that cannot be encoded.
+// An unencodable object may have a status that cannot be encoded.
 type unencodable struct {
 	fake.Managed
 

@@ -68,7 +68,7 @@ type kind struct {
 
 func (k *kind) namespaced() bool { return k.scope.Name() == meta.RESTScopeNameNamespace }
 
-// show returns an image as a client sees it. The image is not changed.
+// show makes an image what a client sees, and returns it.
 func (k *kind) show(image map[string]any) map[string]any {
 	image["apiVersion"], image["kind"] = k.GVK.GroupVersion().String(), k.GVK.Kind
 	if !k.Custom {
