@@ -41,9 +41,9 @@ func New() *Simulator {
 
 // RunBehind is Run with another API server: behind returns a client of a server that answers in place of the simulated
 // one. It has to be empty, and to serve the kinds of the objects of schedules. Requests and faults stay those of the
-// simulation; lists are answered from the changes that its requests made, so nothing else may write to it. Two runs of a schedule are the same
-// only if the server assigns the same UIDs and versions. An error of behind is returned, and nothing is run. Nil is
-// Run.
+// simulation; lists are answered from the changes that its requests made, so nothing else may write to it. Two runs of
+// a schedule are the same only if the server assigns the same UIDs and versions. An error of behind is returned, and
+// nothing is run. Nil is Run.
 func (m *Simulator) RunBehind(s Schedule, trace bool, behind func() (client.Client, error),
 	o ...managed.ReconcilerOption) (Result, error) {
 	if behind == nil {

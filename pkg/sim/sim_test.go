@@ -55,8 +55,8 @@ func TestAdapter(t *testing.T) {
 	}
 }
 
-// TestRunReportsABadServer verifies that a server that cannot be made is an error of the run, and that a schedule with an
-// unknown scenario is.
+// TestRunReportsABadServer verifies that a server that cannot be made is an error of the run, and that a schedule with
+// an unknown scenario is.
 func TestRunReportsABadServer(t *testing.T) {
 	errBroken := errors.New("broken")
 	simulator := sim.New()

@@ -52,8 +52,8 @@ const (
 	stateDir     = "internal/objectstate"
 )
 
-// The size of pkg at commit 3bb830de: lines, with those of the simulator, of which 3,700 are to be removed, and exported
-// names, of which no more are to be added.
+// The size of pkg at commit 3bb830de: lines, with those of the simulator, of which 3,700 are to be removed, and
+// exported names, of which no more are to be added.
 const (
 	linesThen    = 73750
 	fewerLines   = 3700
