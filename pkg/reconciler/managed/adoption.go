@@ -8,28 +8,34 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithAdoptionPolicy sets the default adoption policy, for objects without the annotation: one of the
-// AdoptionPolicy values of package meta. It decides whether an object takes over an external resource that existed
-// before it. The default, which "" means too, adopts only resources whose owner cannot be determined:
-// a resource that has no owner, or another one, is left alone. Any other
-// value is an error, see [NewReconciler]. This option is no bound on the annotation; see
-// [WithAllowedAdoptionPolicies].
+// WithAdoptionPolicy sets the adoption policy of objects that have no annotation moorage.dev/adoption-policy. An
+// adoption policy decides whether an object takes over an external resource that existed before the object.
+//
+// The policy is one of the AdoptionPolicy values of package meta, or "" for the default. By default an object takes
+// over only resources whose owner the client cannot determine. It leaves alone a resource that has no owner or
+// another owner. Any other value is an error, see [NewReconciler].
+//
+// This option does not restrict the annotation; see [WithAllowedAdoptionPolicies].
 func WithAdoptionPolicy(policy string) ReconcilerOption {
 	return func(r *Reconciler) { r.adoptionPolicy, r.adoption.Default = policy, adoptions[policy] }
 }
 
-// WithAllowedAdoptionPolicies sets which adoption policies the annotation of an object may name, of the
-// AdoptionPolicy values of package meta. The default is all of them, but AdoptionPolicyForce takes over only
-// resources that are known to belong to an object of the same namespace, see [ExternalObservation]. A
-// cluster-scoped object takes over only a resource with the [Stamp] of an object of its own kind and name, of
-// another UID or cluster. If AdoptionPolicyForce is given here, it takes over any resource. AdoptionPolicyNever and
-// the policy of [WithAdoptionPolicy] are always allowed, the latter within the bound of the default. A resource
-// that only a disallowed policy would take over is left alone, and a condition of the object says so.
-// A value that is no policy is an error, see [NewReconciler].
+// WithAllowedAdoptionPolicies sets which adoption policies the annotation of an object may name. The policies are
+// AdoptionPolicy values of package meta. Any other value is an error, see [NewReconciler]. AdoptionPolicyNever and
+// the policy of [WithAdoptionPolicy] are always allowed.
 //
-// A user who may edit an object can set its external name to that of any resource that its credentials reach. This
-// option bounds that where clients can determine owners; where they cannot, give
-// WithAdoptionPolicy(meta.AdoptionPolicyNever), too.
+// By default all policies are allowed, but AdoptionPolicyForce is restricted. A namespaced object then takes over
+// only a resource that is known to belong to an object of the same namespace, see [ExternalObservation]. A
+// cluster-scoped object takes over only a resource whose [Stamp] has the kind and the name of the object, with any
+// UID and cluster. The restriction also applies if [WithAdoptionPolicy] sets AdoptionPolicyForce. If
+// AdoptionPolicyForce is given here, an object takes over any resource.
+//
+// The reconciler leaves a resource alone if only a disallowed policy would take it over. A condition of the object
+// says so.
+//
+// A user who may edit an object can set its external name to that of any resource that the credentials reach. This
+// option prevents such a takeover where clients can determine owners. Where clients cannot determine owners, also
+// give WithAdoptionPolicy(meta.AdoptionPolicyNever).
 func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.allowedAdoptionPolicies, r.adoption.Listed = policies, map[lifecycle.Adoption]bool{}

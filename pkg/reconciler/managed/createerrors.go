@@ -11,24 +11,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithStrictCreateErrors makes an error of Create that does not say whether anything was
-// created (external.EffectUntold) an unknown result: the object waits for a user. It concerns
-// kinds of class Opaque only.
+// WithStrictCreateErrors makes the object wait for its user after an error of Create that does not show whether
+// anything was created (external.EffectUntold). It concerns only kinds of class Opaque, for which nothing makes a
+// repeated Create safe (see docs/lifecycle.md).
 //
-// By default such an error is a failure: Create is called again with backoff, and the object
-// can be deleted meanwhile. If the client hides a lost response behind such an error, that
-// makes a second external resource. With this option it does not, but the client has to return
-// external.NotCreated for errors after which nothing was created. An error for which
-// external.IsRefused is true is a failure with and without this option.
+// By default such an error is a failure. Create is called again with backoff, and the object can be deleted
+// meanwhile. If the client hides a lost response behind such an error, the default creates a second external
+// resource.
+//
+// With this option no second resource is created, but the client has to return external.NotCreated for errors after
+// which nothing was created. An error for which external.IsRefused is true is a failure with and without this option.
 func WithStrictCreateErrors() ReconcilerOption {
 	return func(r *Reconciler) { r.strictCreateErrors = true }
 }
 
-// WithCreateErrorsAsFailures has no effect, in any class, also beside [WithStrictCreateErrors].
+// WithCreateErrorsAsFailures has no effect in any class, also not together with [WithStrictCreateErrors].
 //
-// Deprecated: remove it. For kinds of class Opaque its behavior is now the default, with one exception: an error
-// that means that something may have been created, such as a status of the 500s, was a failure with this option.
-// Now the object waits for a user.
+// Deprecated: Remove this option. Kinds of class Opaque now have its behavior by default, with one exception. An
+// error after which something may have been created, such as an HTTP status of 500 or above, was a failure with this
+// option. Now the object waits for its user after such an error.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
 // createFailed reports whether the Create of the pass that returned err is assumed to have created nothing. It

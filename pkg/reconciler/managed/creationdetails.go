@@ -18,20 +18,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TellConnectionDetails gives the reconciler, from within Create, connection details that
-// only the response to the create has: a generated password, an access key. Call it with the
-// context of Create. The details are published before the external resource is observed
-// again, also if Create returns an error. A second call in the same Create replaces the keys
-// that it names; other keys of the Secret stay as they are. An empty value does not replace
-// one that is not empty.
+// TellConnectionDetails gives the reconciler connection details that only the response to the create request has,
+// such as a generated password or an access key. Call it within Create, with the context of Create. Elsewhere, and
+// after Create has returned, it does nothing. It may be called concurrently.
 //
-// While the Secret cannot be written, or the object does not name one any more, the details
-// are kept in memory, and each later pass writes them before it calls the client. Keys that no
-// Secret can hold do not hold up the others: an event names them. If the process ends first, they are lost; with
-// [WithCreationConnectionDetails] an event says so.
+// The reconciler publishes the details before it observes the external resource again, also if Create returns an
+// error. A second call in the same Create replaces the keys that it names. Other keys of the Secret stay unchanged.
+// An empty value does not replace a nonempty value.
 //
-// Outside of Create, and after Create has returned, it does nothing. It may be called
-// concurrently.
+// If the Secret cannot be written, or the object no longer names a Secret, the reconciler keeps the details in
+// memory. Each later pass then tries to publish them before it calls the client. If the process ends first, the
+// details are lost. With [WithCreationConnectionDetails] an event reports the loss.
+//
+// Keys that no Secret can have do not prevent the publication of the other keys. An event names them.
 func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
 	if collected, ok := ctx.Value(createdDetailsKey{}).(*createdDetails); ok {
 		collected.add(details)
@@ -48,8 +47,8 @@ type createdDetails struct {
 // A ConnectionPreparer is a [ConnectionPublisher] that can check, without publishing anything,
 // whether details could be published for an object.
 type ConnectionPreparer interface {
-	// PrepareConnection returns an error if PublishConnection would fail. It is called before Create
-	// with [WithCreationConnectionDetails], and its error keeps Create from being called.
+	// PrepareConnection returns an error if PublishConnection would fail. With [WithCreationConnectionDetails] the
+	// reconciler calls it before Create, and does not call Create after an error.
 	PrepareConnection(ctx context.Context, mg resource.Managed) error
 }
 
@@ -85,21 +84,20 @@ func (d *createdDetails) add(details ConnectionDetails) {
 	d.details = overlaid(d.details, details)
 }
 
-// WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with
-// details that the external system does not return again. For an object that names a Secret
-// for connection details, Create is then called only if that Secret does not exist or belongs
-// to the object, and can be written: the reconciler reads it, and sends its creation or change
-// as a dry run.
+// WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with details that the external
+// system does not return again. The reconciler then checks before Create whether it could publish the details.
 //
-// From before Create until the details are published, the annotation
-// [meta.AnnotationKeyCreationDetails] of the object is "pending". If the process ends in
-// between, the event ConnectionDetailsLost reports it once the external resource is found.
+// If the object names a Secret for connection details, Create is called only if the Secret can be written, and does
+// not exist or belongs to the object. For this check the reconciler reads the Secret, and sends its creation or
+// change as a dry run. The check costs these two requests for each creation, and one more write if external names are
+// deterministic.
 //
-// The cost is a read and a dry run for each creation; where names are deterministic, also one
-// write.
+// The annotation [meta.AnnotationKeyCreationDetails] of the object is "pending" from before Create until the details
+// are published. If the process ends in between, the event ConnectionDetailsLost reports the loss once the external
+// resource is found.
 //
-// With [WithConnectionPublisher] the reconciler does not read a Secret. It asks the publisher
-// before Create if that is a [ConnectionPreparer], and otherwise calls Create without a check.
+// With [WithConnectionPublisher] the reconciler does not read a Secret. It calls PrepareConnection of a publisher
+// that is a [ConnectionPreparer]. With any other publisher it calls Create without a check.
 func WithCreationConnectionDetails() ReconcilerOption {
 	return func(r *Reconciler) { r.detailsOfCreation = true }
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A BackendIdentifier is an [ExternalClient] that knows which external system it is connected to: the account,
-// project or cluster, whatever the address. The identity is stored when a resource is created or adopted. When the
-// object is later connected to another system, where its resource cannot be, no call is made until its user allows
-// the change: otherwise "not found" would be taken for absence.
+// A BackendIdentifier is an [ExternalClient] that knows the identity of its external system, such as the account,
+// project or cluster. The identity does not depend on the address. The reconciler stores it in the object when the
+// object creates or adopts a resource.
+//
+// If the client later connects to another system, the reconciler makes no call until the user allows the change.
+// Otherwise "not found" in the wrong system would count as the absence of the resource.
 type BackendIdentifier interface {
 	// Identity returns the identity of the external system. Empty means unknown.
 	Identity() string

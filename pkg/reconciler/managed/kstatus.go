@@ -7,9 +7,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithKstatusConditions adds the conditions Reconciling and Stalled, by which tools that do not know the kind
-// (kstatus, and tools built on it) decide whether to wait or to alert. The default is not to add them. Such tools
-// also need status.observedGeneration, see commonv1.ObservedStatus.
+// WithKstatusConditions adds the conditions Reconciling and Stalled to each object. Tools that do not know the kind,
+// such as kstatus and tools built on it, decide by these conditions whether to wait or to alert. The default is not
+// to add them. Such tools also need status.observedGeneration, see commonv1.ObservedStatus.
 func WithKstatusConditions() ReconcilerOption {
 	return func(r *Reconciler) { r.kstatus = true }
 }
