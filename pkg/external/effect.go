@@ -7,23 +7,24 @@ import (
 	"github.com/moorage-dev/moorage/internal/panics"
 )
 
-// An Effect is whether an error shows that its request had an effect.
+// An Effect says whether a request that returned an error had an effect.
 type Effect int
 
 const (
-	// EffectUntold means that the error shows neither. It is the zero value.
+	// EffectUntold means that the error does not show whether the request had an effect. It is the zero value.
 	EffectUntold Effect = iota
-	// EffectNone means that the request had no effect: it was not sent, or it was refused.
+	// EffectNone means that the request had no effect, because it was not sent or the system refused it.
 	EffectNone
-	// EffectPossible means that the request may have had its effect: the response was lost,
-	// or the system failed while it served the request.
+	// EffectPossible means that the request may have had an effect. The response was lost, or the system failed while it
+	// served the request.
 	EffectPossible
 )
 
-// MaybeCreated marks err, returned by a create, as one after which something may have been
-// created. The mark counts even if err is a refusal by its status. A Create that sends several
-// requests marks the error of each request but the first: the ones before may have had an
-// effect. The text stays that of err; nil stays nil.
+// MaybeCreated marks an error of a create after which something may have been created. The mark counts even if the
+// status of err is a refusal.
+//
+// If a Create sends several requests, it has to mark the error of each request but the first, because the requests
+// before may have had an effect. The text of the result is the text of err. For nil it returns nil.
 func MaybeCreated(err error) error {
 	if err == nil {
 		return nil
@@ -32,8 +33,8 @@ func MaybeCreated(err error) error {
 	return &maybeCreated{err: err}
 }
 
-// IsMaybeCreated reports whether err or an error it wraps was marked by MaybeCreated. If it
-// was marked by NotCreated as well, [EffectOf] decides.
+// IsMaybeCreated reports whether err or an error it wraps was marked by MaybeCreated. If err was also marked by
+// NotCreated, use [EffectOf], which decides between the two.
 func IsMaybeCreated(err error) bool { return has[*maybeCreated](err) }
 
 type maybeCreated struct{ err error }

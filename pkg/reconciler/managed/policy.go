@@ -12,9 +12,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithSupportedManagementPolicies sets which sets of actions spec.managementPolicies may have. The default is every
-// set that allows observing. An object with another set reports that, and no external call is made for it. The
-// empty list, which pauses, is always supported. A set that no object can have is an error, see [NewReconciler].
+// WithSupportedManagementPolicies sets which lists of actions spec.managementPolicies may have. The default is every
+// list that allows observing. The empty list, which pauses the object, is always supported.
+//
+// If an object has another list, it reports that, and the reconciler makes no external call for it. A list that no
+// object can have is an error, see [NewReconciler].
 func WithSupportedManagementPolicies(sets ...commonv1.ManagementPolicies) ReconcilerOption {
 	return func(r *Reconciler) { r.supported = sets }
 }

@@ -12,36 +12,39 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithPredecessor names the annotation domain of the runtime that reconciled the objects
-// before this one, such as "crossplane.io". Its annotations are respected:
+// WithPredecessor names the annotation domain of the runtime that reconciled the objects before this one, such as
+// "crossplane.io". The reconciler then respects the annotations of that runtime:
 //
-//   - DOMAIN/paused: "true" pauses the object, as [meta.AnnotationKeyReconciliationPaused]
-//     does. It counts as long as the latter is missing or empty: to resume, set the latter to
-//     "false", or remove both.
-//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count
-//     as the annotations of this runtime if this one has recorded no creation of the object. The
-//     first write stores them under the names of this runtime.
-//   - If DOMAIN/external-name is another name than the object has here, and
-//     DOMAIN/external-create-succeeded is later than the last creation here, the predecessor
-//     has created since. If nothing is found by the name here, nothing is created, and a
-//     deletion does not end, before a user says which of the two names counts. With theirs
-//     the object takes over the marks of that creation.
+//   - DOMAIN/paused: "true" pauses the object, as [meta.AnnotationKeyReconciliationPaused] does. It has no effect if
+//     [meta.AnnotationKeyReconciliationPaused] has a value. To resume, set [meta.AnnotationKeyReconciliationPaused]
+//     to "false", or remove both annotations.
+//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count as the annotations of
+//     this runtime, if this runtime has recorded no creation of the object. The first write stores them under the
+//     keys of this runtime.
+//   - DOMAIN/external-create-succeeded, if it is later than the last creation of this runtime and
+//     DOMAIN/external-name differs from the external name here, shows that the predecessor has created another
+//     resource since. If no resource is found under the name here, the reconciler creates nothing and does not end a
+//     deletion before a user has chosen one of the two names. If the user chooses the name of the predecessor, the
+//     object takes over the annotations of that creation.
 //
-// The annotations of the predecessor stay on the object, so that the predecessor finds them
-// after a rollback; [WithRetiredAnnotations] removes them. Give the option once for each
-// predecessor: a pause of any of them counts, and names and marks are taken from the first
-// that left any. A domain in which this runtime stores its own annotations is an error, see
-// [NewReconciler].
+// The annotations of the predecessor stay on the object, so that the predecessor finds them after a rollback.
+// [WithRetiredAnnotations] removes them.
+//
+// Give the option once for each predecessor. A pause by any predecessor counts. Names and records of creations are
+// taken from the first predecessor that has left any. A domain in which this runtime stores its own annotations is an
+// error, see [NewReconciler].
 func WithPredecessor(domain string) ReconcilerOption {
 	return func(r *Reconciler) { r.predecessors = append(r.predecessors, domain) }
 }
 
-// WithRetiredFinalizers names finalizers of predecessors, which no process removes any more.
-// The reconciler removes them by a write after the one that stored its own finalizer. A
-// deletion does not wait for them. On an object that is being deleted without
-// the finalizer of this reconciler, a retired one takes its place: the external resource is
-// deleted first, then the finalizer is removed. With [WithFinalizer], its RemoveFinalizer has
-// to remove retired ones; without it, [FinalizerName] cannot be retired.
+// WithRetiredFinalizers names finalizers of predecessors, which no process removes any more. The reconciler first
+// stores its own finalizer, and removes the retired finalizers in a later write. A deletion does not wait for them.
+//
+// An object may be deleted when it has a retired finalizer but not the finalizer of this reconciler. The reconciler
+// then deletes the external resource first, and removes the retired finalizer afterwards.
+//
+// With [WithFinalizer], its RemoveFinalizer has to remove the retired finalizers. Without it, [FinalizerName] cannot
+// be retired.
 func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		WithIgnoredFinalizers(names...)(r)
@@ -49,10 +52,10 @@ func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	}
 }
 
-// WithRetiredAnnotations names annotations of predecessors that the reconciler removes once an
-// object has its finalizer. Without them the predecessor does not know the object any more, so
-// give this option only when there is no way back. An object that is paused or being deleted
-// keeps them. Those that this reconciler writes itself cannot be retired.
+// WithRetiredAnnotations names annotations of predecessors. The reconciler removes them from each object that has its
+// finalizer, unless the object is paused or being deleted. Without these annotations the predecessor no longer knows
+// the external resource. So give this option only when a rollback is no longer needed. The annotations of this
+// reconciler cannot be retired.
 func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }

@@ -27,9 +27,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionPublisher publishes the details with which users connect to an external resource. It is called when
-// the details differ from those that were published last, as far as the process and the status of the object know,
-// and must be idempotent. It returns whether it changed anything.
+// A ConnectionPublisher publishes the details with which users connect to an external resource. It must be
+// idempotent. It returns whether it changed anything.
+//
+// The reconciler calls it when the details differ from the details that were published last. The reconciler compares
+// with its memory and the status of the object, so it may call the publisher without a difference.
 type ConnectionPublisher interface {
 	PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (published bool, err error)
 }
@@ -43,20 +45,23 @@ func (fn ConnectionPublisherFn) PublishConnection(ctx context.Context, mg resour
 	return fn(ctx, mg, details)
 }
 
-// WithConnectionPublisher sets where connection details are published. The default is the Secret that the object
-// names, see resource.ConnectionSecretWriterTo: the object owns it, so that it is garbage collected with the
-// object, and a Secret of another owner is left alone. An object that was restored from a backup takes over the
-// Secret of the object whose external resource it took over. An object that names no Secret publishes nothing. A
-// publisher given here is called for every object whose observation has details.
+// WithConnectionPublisher sets the publisher of connection details. The reconciler calls it for every object whose
+// observation has details.
+//
+// By default the details are written to the Secret that the object names, see resource.ConnectionSecretWriterTo. An
+// object that names no Secret publishes nothing. The object owns the Secret, so the Secret is garbage collected with
+// the object. A Secret of another owner is left alone. If an object was restored from a backup and took over the
+// external resource of the original object, it also takes over the Secret of the original object.
 func WithConnectionPublisher(c ConnectionPublisher) ReconcilerOption {
 	return func(r *Reconciler) { r.publisher = c }
 }
 
 // WithConnectionSecretType sets the type of the Secrets that the default publisher of connection details creates,
-// such as "connection.crossplane.io/v1alpha1". A type for which the API server requires keys is an error, see
-// [NewReconciler]. With [WithConnectionPublisher] it has no effect. A
-// Secret that exists keeps its type, which is immutable, and is updated all the same. By default, and for "", the
-// API server sets Opaque.
+// such as "connection.crossplane.io/v1alpha1". By default, and for "", the API server sets the type Opaque. A type
+// for which the API server requires keys is an error, see [NewReconciler].
+//
+// An existing Secret keeps its type, which is immutable. The publisher updates its data nevertheless. With
+// [WithConnectionPublisher] this option has no effect.
 func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 	return func(r *Reconciler) { r.secretType = t }
 }

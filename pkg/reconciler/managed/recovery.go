@@ -12,50 +12,60 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A CreationRecoverer is an [ExternalClient] that can look up the resource of a create whose answer was lost. With
-// it, an interrupted creation is resolved without a user.
+// A CreationRecoverer is an [ExternalClient] that can look up the resource of a create whose response was lost. With
+// it, the reconciler resolves an interrupted creation without a user.
 type CreationRecoverer = TypedCreationRecoverer[resource.Managed]
 
-// A TypedCreationRecoverer is a [CreationRecoverer] for one type of managed
-// resource.
+// A TypedCreationRecoverer is a [CreationRecoverer] for one Go type of managed resource.
 type TypedCreationRecoverer[T resource.Managed] interface {
-	// RecoverCreation looks for the resource that the attempt with the token created: the client stored [CreationToken]
-	// in a searchable place (a tag, a label, a description) when it created it. If it finds the resource, it sets the
-	// external name of mg, as Create would have. It is called before Observe while the result of an attempt is unknown.
-	// For an object that was created before this process became the leader, has no mark of an attempt and is not found
-	// by Observe, it is called after Observe with the token of the first attempt: an earlier process may have made that
-	// attempt, and a replace or a restore may have removed its record. An error that [external.NotFound] has marked
-	// means the same as false; after any other error, nothing is created.
+	// RecoverCreation looks for the resource that the attempt with the token created. The client stores [CreationToken]
+	// in a searchable place, such as a tag, a label or a description, when it creates a resource. If RecoverCreation
+	// finds the resource, it sets the external name of mg, as Create does.
+	//
+	// An error for which [external.IsNotFound] is true means the same as false. After any other error nothing is
+	// created.
+	//
+	// The reconciler calls RecoverCreation before Observe while the result of an attempt is unknown. It also calls
+	// RecoverCreation after Observe, with the token of the first attempt, for an object that has all of these
+	// properties: Observe has not found its resource, it has no record of an attempt, and it was created before this
+	// process became the leader. An earlier process may have made that attempt, and a replace or a restore may have
+	// removed the record.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
 
-	// RecoveryWindow returns how long after its creation a resource may not be found: the longest delay of the search,
-	// and of a request that is still under way. A resource that is not found after that was not created.
+	// RecoveryWindow returns how long after its creation RecoverCreation may not find a resource. That includes the
+	// longest delay of the search, and of a request that is still in progress. A resource that is not found after the
+	// window was not created.
 	RecoveryWindow() time.Duration
 }
 
-// WithCreationTokens declares that Create with the same [CreationToken] leads to the same external resource. The
-// default is that it does not. With it, an interrupted creation is repeated, also to determine what there is to
-// delete. It contradicts [WithDeterministicExternalName].
+// WithCreationTokens declares that a repeated Create with the same [CreationToken] leads to the same external
+// resource. By default the reconciler does not assume that.
+//
+// With this option the reconciler repeats an interrupted creation. It does so also for an object that is being
+// deleted, to find the resource that has to be deleted. The option contradicts [WithDeterministicExternalName].
 func WithCreationTokens() ReconcilerOption {
 	return func(r *Reconciler) { r.tokens = true }
 }
 
 type tokenKey struct{}
 
-// CreationToken returns the token of the attempt that Create is called for, or "" outside of Create. The token is
-// stored before Create is called, a repetition of the attempt has the same token, and no other attempt of any
-// object has it. For an object without a mark of an attempt the token is derived from its UID and creation time,
-// with [WithCreationTokens] or a [CreationRecoverer]: a first Create is repeated with it, or its resource is looked
-// up by it, even if a replace of the object, or a restore of the API server, removed its record. It has at most 64
-// characters: the UID of the object, and [a-f0-9-].
+// CreationToken returns the token of the attempt for which Create is called. Outside of Create it returns "". A token
+// has at most 64 characters: the UID of the object, and [a-f0-9-].
+//
+// The token is stored before Create is called. A repetition of the attempt has the same token, and no other attempt
+// of any object has it.
+//
+// With [WithCreationTokens] or a [CreationRecoverer], the token of the first attempt is derived from the UID and the
+// creation time of the object. So the reconciler can repeat the first Create, or look up its resource, even if a
+// replace of the object or a restore of the API server has removed the record of the attempt.
 func CreationToken(ctx context.Context) string {
 	token, _ := ctx.Value(tokenKey{}).(string)
 
 	return token
 }
 
-// ContextWithCreationToken returns a context for which [CreationToken] returns the token. It is for tests of a
-// client's Create; the reconciler makes its own context.
+// ContextWithCreationToken returns a context for which [CreationToken] returns the token. Use it to test Create of a
+// client. The reconciler itself adds the token to the context of Create.
 func ContextWithCreationToken(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }

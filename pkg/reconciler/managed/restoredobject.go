@@ -12,9 +12,11 @@ import (
 )
 
 // WithRestoreElsewhere lets an object that was restored from a backup under another namespace or name take over the
-// external resource of its original, if its annotation moorage.dev/restored-from names it. The default is that only
-// an object with the same kind, namespace and name may. With this option, every user who may edit an object can
-// name any stamp that they know: give it only for the time of a restore.
+// external resource of the original object. The annotation moorage.dev/restored-from of the object has to name the
+// original object. By default only an object with the same kind, namespace and name may take the resource over.
+//
+// With this option, every user who may edit an object can name any [Stamp] that they know. Give the option only
+// during a restore.
 func WithRestoreElsewhere() ReconcilerOption {
 	return func(r *Reconciler) { r.restoreElsewhere = true }
 }

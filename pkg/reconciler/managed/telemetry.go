@@ -14,20 +14,21 @@ import (
 )
 
 // WithMetricsPrefix sets the prefix of all metric names. The default is "moorage". With "crossplane", the metrics
-// that crossplane has (times to the first reconcile, to readiness, of deletion and of drift, and how many objects
-// exist, are ready and are synced) have its names, so that its dashboards continue to work.
+// that crossplane also has get the names of crossplane, so that its dashboards continue to work. These metrics are
+// the times to the first reconcile, to readiness, of deletion and of drift, and the numbers of existing, ready and
+// synced objects.
 func WithMetricsPrefix(prefix string) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.Prefix = prefix }
 }
 
-// WithMetricsRegisterer sets where metrics are registered. The default is
-// controller-runtime's registry, which a manager serves.
+// WithMetricsRegisterer sets the registry of the metrics. The default is the registry of controller-runtime, which a
+// manager serves.
 func WithMetricsRegisterer(registerer prometheus.Registerer) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.Registerer = registerer }
 }
 
-// WithTracerProvider makes a span of each pass, and one of each external call in it. Spans contain no secrets. The
-// default is no spans; otel.GetTracerProvider returns the global provider of the program.
+// WithTracerProvider makes a span for each pass, and a span for each external call in it. Spans contain no secrets.
+// By default there are no spans. otel.GetTracerProvider returns the global provider of the program.
 func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.TracerProvider = provider }
 }

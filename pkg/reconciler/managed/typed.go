@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithTypedExternalConnector sets the connector to the external system for a kind of the Go type T. A connector
-// that is an [ExternalDisconnecter], too, is disconnected at the end of each pass.
+// WithTypedExternalConnector sets the connector to the external system for a kind with the Go type T. If the
+// connector is also an [ExternalDisconnecter], the reconciler calls its Disconnect at the end of each pass.
 func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnector[T]) ReconcilerOption {
 	return func(r *Reconciler) {
 		untyped := Untyped(c)
@@ -22,8 +22,8 @@ func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnector[T])
 	}
 }
 
-// Untyped returns an [ExternalConnecter] for a typed one. Connecting an object of another type than T is an error.
-// The result is an [ExternalDisconnecter] if c is.
+// Untyped returns an [ExternalConnecter] that calls a typed connector. Its Connect returns an error for an object of
+// another type than T. The result is an [ExternalDisconnecter] if c is one.
 func Untyped[T resource.Managed](c TypedExternalConnector[T]) ExternalConnecter {
 	connecter := untypedConnecter[T]{c}
 	if d, ok := c.(ExternalDisconnecter); ok {

@@ -10,10 +10,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// UnclaimedFinalizer is a placeholder finalizer that is set at creation, ideally by a MutatingAdmissionPolicy. It
-// closes a race: an API server may delete an object that had no finalizer when the delete began, even if one has
-// been stored since. The reconciler replaces it by its own finalizer when it claims the object, and removes it from
-// an object that is deleted before. It does not imply that there is an external resource.
+// UnclaimedFinalizer is a placeholder finalizer for new objects. A MutatingAdmissionPolicy should set it at creation.
+// It prevents a race: if an object has no finalizer when a delete begins, the API server may remove the object
+// although a finalizer was stored meanwhile.
+//
+// The reconciler replaces it with its own finalizer in the first pass that stores one. If the object is deleted
+// before that pass, the reconciler removes it. It does not imply that an external resource exists.
 const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
 // ensureFinalizer adds our finalizer to an object that is not deleted, in place of [UnclaimedFinalizer], and

@@ -1,6 +1,6 @@
 package lifecycle
 
-// Facts are all that a decision is made from, once Admit has decided that the object is reconciled.
+// Facts are all input of a decision about an object that Admit has admitted.
 type Facts struct {
 	// Read from the object.
 
@@ -10,13 +10,14 @@ type Facts struct {
 	MayCreate         bool        // The policies allow Create, and no recreation waits for the request of a user.
 	MayUpdate         bool        // The policies allow Update.
 
-	// NameKnown: the external name is stored, so that a resource that is not found yet can be deleted.
+	// NameKnown is true if the external name is stored. A resource that is not found yet can then be deleted by its
+	// name.
 	NameKnown bool
 
-	// Attempt: the state of the last attempt to create.
+	// Attempt is the state of the last attempt to create.
 	Attempt Attempt
 
-	// Change: the last change of the external system, if its effect may not be visible yet.
+	// Change is the last change of the external system, if its effect may not be visible yet.
 	Change Change
 
 	// Learned in this pass.
@@ -27,12 +28,12 @@ type Facts struct {
 	UpToDate  bool      // The external resource is as desired.
 	Metadata  Metadata  // Whether Observe found metadata that have to be stored in the object.
 
-	// Unpublished: the connection details are not in their Secret yet.
+	// Unpublished is true if the connection details are not in their Secret yet.
 	Unpublished bool
 }
 
-// NeedsPermission reports whether a decision may depend on MayCreate or MayUpdate. It does not before an observation,
-// nor if the resource is as desired, which is how most passes end.
+// NeedsPermission reports whether a decision may depend on MayCreate or MayUpdate. It is false before an observation.
+// It is also false if the resource is as desired, as in most passes.
 func (f Facts) NeedsPermission() bool {
 	return f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
 }
@@ -40,26 +41,27 @@ func (f Facts) NeedsPermission() bool {
 // resultUnobserved says whether the result of the last attempt was never observed.
 func (f Facts) resultUnobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
 
-// nameUnknown says whether the result of the last attempt cannot be deleted by the stored name: there is none, or the
-// result may have another one.
+// nameUnknown reports whether the stored external name may not lead to the result of the last attempt. No name is
+// stored, or the result may have another name.
 func (f Facts) nameUnknown() bool {
 	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
 }
 
-// repeatable says whether a create can be repeated without another resource being created.
+// repeatable reports whether a repeated create makes no second resource.
 func (f Facts) repeatable() bool { return f.Class == Named || f.Class == Token }
 
 // mayAppear says whether a created resource may exist although it was not found.
 func (f Facts) mayAppear() bool { return f.Doubt == Grace || f.Attempt == CreatedUnobserved }
 
-// awaitsAbsence says whether the absence of the resource is not confirmed yet. In the grace period a delete confirms
-// the absence of a resource that was observed before; for one that was never observed, the end of the period does.
+// awaitsAbsence reports whether the absence of the resource is not confirmed yet. In the grace period a delete
+// confirms the absence of a resource that was observed before. The absence of a resource that was never observed is
+// confirmed at the end of the period.
 func (f Facts) awaitsAbsence() bool {
 	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || f.Change == NoChange)
 }
 
-// An Object is the state of the managed resource. One that is being deleted without our finalizer is not admitted, so
-// there is no state for it.
+// An Object is the state of the managed resource. There is no state for an object that is being deleted without our
+// finalizer, because Admit does not admit it.
 type Object int
 
 // The states of the object.
@@ -102,7 +104,8 @@ const (
 	Superseded                       // Another runtime has created since, under another external name.
 )
 
-// A Change is the last change of the external system: Mutated, if a delete was sent recently as well.
+// A Change is the last change of the external system. If this pass has made a change and a delete was sent recently,
+// it is Mutated.
 type Change int
 
 // The changes.
