@@ -364,9 +364,8 @@ func bareLen(s string) int {
 	return end
 }
 
-// IsSecretKey reports whether name is the key of a secret value, such as
-// password, clientSecret or example.com/api-token. That of a reference to one,
-// such as secretRef, is not.
+// IsSecretKey reports whether name is the key of a secret value, such as password, clientSecret or
+// example.com/api-token. The key of a reference to a secret, such as secretRef, is not.
 func IsSecretKey(name string) bool {
 	if !mentions(name, inKeys) {
 		return false

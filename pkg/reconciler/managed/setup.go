@@ -34,8 +34,9 @@ type watch struct {
 // changes, the controller reconciles the objects that the handler enqueues. An example is the objects that use a
 // configuration, see providerconfig.EnqueueUsers.
 //
-// The option may be given several times. By default the controller watches the kind and the objects that it refers
-// to. An enqueued object is reconciled without the delay of its poll interval or its backoff.
+// The option may be given several times. By default the controller watches only the kind and the objects that it
+// refers to. An event also ends any wait of the objects that the handler enqueues, such as a backoff or the wait
+// after a terminal error.
 func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
 	return func(r *Reconciler) { r.watches = append(r.watches, watch{object, h}) }
 }
