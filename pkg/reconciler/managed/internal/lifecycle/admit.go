@@ -17,8 +17,8 @@ type AdmitFacts struct {
 	Deleted      bool // The object is being deleted.
 	HasFinalizer bool // Our finalizer keeps the object.
 
-	// MayDelete is true if the policies allow Delete and no guard keeps the resource. Admit needs it only for an object
-	// that is being deleted. LeftoverOf needs it for every object.
+	// MayDelete: the policies allow Delete, and no guard keeps the resource. Admit needs it only for an object that is
+	// being deleted. LeftoverOf needs it for every object.
 	MayDelete bool
 }
 
@@ -63,8 +63,8 @@ func (a Admission) String() string {
 	return names[a]
 }
 
-// Admit decides whether an object is reconciled. The first case that applies wins. Admit is called twice: after the
-// object was read, with the first four facts, and before each decision of the pass, with the other facts.
+// Admit decides whether an object is reconciled. The first case that applies wins. Admit is called when the object is
+// read, with the first four facts. It is called again before each decision of the pass, with the other facts.
 func Admit(f AdmitFacts) Admission {
 	switch {
 	// After a restore of the API server nothing that this process knows is certain.

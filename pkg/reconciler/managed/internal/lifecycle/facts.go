@@ -10,14 +10,13 @@ type Facts struct {
 	MayCreate         bool        // The policies allow Create, and no recreation waits for the request of a user.
 	MayUpdate         bool        // The policies allow Update.
 
-	// NameKnown is true if the external name is stored. A resource that is not found yet can then be deleted by its
-	// name.
+	// NameKnown: the external name is stored, so that a resource that is not found yet can be deleted.
 	NameKnown bool
 
-	// Attempt is the state of the last attempt to create.
+	// Attempt: the state of the last attempt to create.
 	Attempt Attempt
 
-	// Change is the last change of the external system, if its effect may not be visible yet.
+	// Change: the last change of the external system, if its effect may not be visible yet.
 	Change Change
 
 	// Learned in this pass.
@@ -28,7 +27,7 @@ type Facts struct {
 	UpToDate  bool      // The external resource is as desired.
 	Metadata  Metadata  // Whether Observe found metadata that have to be stored in the object.
 
-	// Unpublished is true if the connection details are not in their Secret yet.
+	// Unpublished: the connection details are not in their Secret yet.
 	Unpublished bool
 }
 
@@ -41,19 +40,19 @@ func (f Facts) NeedsPermission() bool {
 // resultUnobserved says whether the result of the last attempt was never observed.
 func (f Facts) resultUnobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
 
-// nameUnknown reports whether the stored external name may not lead to the result of the last attempt. No name is
+// nameUnknown says whether the stored external name may not lead to the result of the last attempt. No name is
 // stored, or the result may have another name.
 func (f Facts) nameUnknown() bool {
 	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
 }
 
-// repeatable reports whether a repeated create makes no second resource.
+// repeatable says whether a repeated create makes no second resource.
 func (f Facts) repeatable() bool { return f.Class == Named || f.Class == Token }
 
 // mayAppear says whether a created resource may exist although it was not found.
 func (f Facts) mayAppear() bool { return f.Doubt == Grace || f.Attempt == CreatedUnobserved }
 
-// awaitsAbsence reports whether the absence of the resource is not confirmed yet. In the grace period a delete
+// awaitsAbsence says whether the absence of the resource is not confirmed yet. In the grace period a delete
 // confirms the absence of a resource that was observed before. The absence of a resource that was never observed is
 // confirmed at the end of the period.
 func (f Facts) awaitsAbsence() bool {
