@@ -177,8 +177,8 @@ func (d *RestoreDetector) runBeforeEnd(ctx context.Context) {
 // NeedLeaderElection returns false, because a process that waits for the lease also has caches.
 func (d *RestoreDetector) NeedLeaderElection() bool { return false }
 
-// Highest is the lastVersion version that was answered for one object, or for the lists of
-// one resource. The zero value with a detector has seen none.
+// lastVersion has the highest resourceVersion in the responses for one object, or for the lists of one resource. The
+// zero value with a detector has none.
 type lastVersion struct {
 	detector *RestoreDetector
 	of       schema.GroupKind

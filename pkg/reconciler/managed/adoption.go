@@ -45,8 +45,9 @@ func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	}
 }
 
-// notOwned reports whether the observed resource is not ours to change. The record of a creation or an adoption counts
-// only for the external name that it was made for. A resource under another name has to be adopted.
+// notOwned reports whether the observed resource must not be changed, because it is not ours. The record of a
+// creation or an adoption counts only for the external name for which it was made. A resource with another name has
+// to be adopted.
 func (p *creationRecord) notOwned() bool {
 	owner, matches := lifecycle.Owner(p.observation.Owner), p.observation.ResourceUpToDate
 	_, adoption := p.adoption()
@@ -65,8 +66,8 @@ func (p *creationRecord) notOwned() bool {
 	return lifecycle.NotOwned(owner, claimed, adoption, matches)
 }
 
-// namedByUser reports whether the external name belongs to no recorded creation: a user may have set it, in place
-// of a creation that failed, or to say which resource a creation with unknown result has made.
+// namedByUser reports whether no recorded creation has the external name. A user may have set the name after a failed
+// creation, or to answer which resource a creation with unknown result has made.
 func (p *creationRecord) namedByUser() bool {
 	id, _ := attemptOf(p.mg)
 	over := id != "" && !copied(p.mg, id) && !resultUnknown(p.mg)
@@ -75,8 +76,8 @@ func (p *creationRecord) namedByUser() bool {
 	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)
 }
 
-// notAllowed returns why the adoption policy of the object does not take over a foreign resource, if only the bound
-// of [WithAllowedAdoptionPolicies] prevents that. Otherwise it returns "".
+// notAllowed returns why the object does not take over a foreign resource, if only [WithAllowedAdoptionPolicies]
+// prevents it. Otherwise it returns "".
 func (p *creationRecord) notAllowed() string {
 	owner := lifecycle.Owner(p.observation.Owner)
 	asked, allowed := p.adoption()
@@ -115,7 +116,8 @@ func (p *creationRecord) adoption() (asked, allowed lifecycle.Adoption) {
 	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.sameNamespace())
 }
 
-// policyOfAdoption returns the adoption policy that the object names, or else the default.
+// policyOfAdoption returns the adoption policy in the annotation of the object. If there is none, it returns the
+// default.
 func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
 	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
 		return adoptions[own]
@@ -124,9 +126,9 @@ func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
 	return p.r.adoption.Default
 }
 
-// sameNamespace reports whether the observed resource is known to belong to an object of the same namespace or, for
-// a cluster-scoped object, to one of the same kind and name: two objects without a namespace may have different
-// editors.
+// sameNamespace reports whether the observed resource is known to belong to an object of the same namespace. For a
+// cluster-scoped object, the owner must have the same kind and name, because different users may edit two objects
+// without a namespace.
 func (p *creationRecord) sameNamespace() bool {
 	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
 	if namespace == "" {

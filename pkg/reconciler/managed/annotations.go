@@ -78,8 +78,8 @@ func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx contex
 	}), "cannot update critical annotations")
 }
 
-// belongsToUser reports whether an annotation is an instruction of a user, of this runtime or of kubectl: a
-// slightly older copy of the object must not revert it.
+// belongsToUser reports whether an annotation is an instruction of a user to this runtime or to kubectl. A write of
+// an older copy of the object must not revert it.
 func belongsToUser(key string) bool {
 	ours := strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
 

@@ -61,8 +61,8 @@ func slim(in any, labels *labelSets) (any, error) {
 	return o, nil
 }
 
-// labelSets has a few label sets that objects had recently. Objects that are created together often have the same
-// labels, and a map of two labels takes as much memory as one of eight.
+// labelSets has a few label maps of recently decoded objects. Objects that are created together often have the same
+// labels, and a map of two labels takes as much memory as a map of eight.
 type labelSets struct {
 	mu     sync.Mutex
 	recent [4]map[string]string

@@ -95,8 +95,8 @@ func (p *clientSession) bindConnection() {
 	p.joinList(p.connection.Name, p.connection.Revision)
 }
 
-// connectFailed returns why there is no client. The gate of the connection counts the error, as that of any other
-// call.
+// connectFailed returns the error of a pass that has no client. The gate of the connection counts the error like the
+// error of any other call.
 func (p *clientSession) connectFailed(ctx context.Context, err error) error {
 	if p.r.limits == nil || !classify(err).shared {
 		return err

@@ -111,8 +111,8 @@ func (d *createdDetails) take() ConnectionDetails {
 	return d.details
 }
 
-// markDetailsPending ensures that the details that Create will return can be published, and marks them as pending
-// on the object.
+// markDetailsPending checks that the details that Create will return can be published, and marks them as pending in
+// the annotations of the object.
 func (p *publication) markDetailsPending(ctx context.Context) error {
 	if !p.r.detailsOfCreation || !p.publishes() {
 		return nil
@@ -129,7 +129,8 @@ func (p *publication) markDetailsPending(ctx context.Context) error {
 	return nil
 }
 
-// PrepareConnection returns an error unless the Secret does not exist or belongs to the object, and may be written.
+// PrepareConnection returns an error if the Secret cannot be written, or belongs to another owner. A Secret that does
+// not exist is no error.
 func (s secrets) PrepareConnection(ctx context.Context, mg resource.Managed) error {
 	secret, err := s.desired(mg, nil)
 	if err != nil {
@@ -168,7 +169,7 @@ func (p *publication) deliver(ctx context.Context, details ConnectionDetails, cr
 	return true
 }
 
-// overlaid returns details, with the values of others in their place unless these are empty.
+// overlaid returns details with the values of others. An empty value of others does not replace a value of details.
 func overlaid(details, others ConnectionDetails) ConnectionDetails {
 	for key, value := range others {
 		if details == nil {
@@ -281,7 +282,8 @@ func (p *publication) warnUnstoredDetails(unheld error) {
 	}
 }
 
-// settleDetails marks that no details of a Create are left to be published: on the object, if that can be stored.
+// settleDetails records that no details of a Create are left to be published. It records that in the object, if the
+// object can be written.
 func (p *publication) settleDetails() {
 	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
 		p.state.Details = detailsSettled
@@ -289,8 +291,8 @@ func (p *publication) settleDetails() {
 	}
 }
 
-// warnLostDetails emits a warning once about details that an earlier process did not publish. For details that this
-// process has published, the object may still, or again, say that they are pending.
+// warnLostDetails emits a warning once about details that an earlier process did not publish. The annotation of the
+// object may be "pending" although this process has published the details. Such details are not lost.
 func (p *publication) warnLostDetails(ctx context.Context) error {
 	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending
 	if !pending || !p.observation.ResourceExists || len(p.state.Undelivered) > 0 || meta.WasDeleted(p.mg) ||

@@ -39,8 +39,7 @@ func WithNamespaceDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards.namespace = true }
 }
 
-// retain reports whether the external resource is to stay because the object is deleted only together with a
-// parent.
+// retain reports whether the external resource must stay because the object is deleted only together with a parent.
 func (p *clientSession) retain(ctx context.Context) (bool, error) {
 	if p.retained {
 		return true, nil

@@ -107,7 +107,8 @@ func (l *group) expire(now time.Time, r *Cache) {
 	}
 }
 
-// shown returns what a complete list says of an object. An item is dropped once it was used.
+// shown returns the Lookup of an object from a complete list. It removes the item from the list, because each item is
+// used once.
 func (l *group) shown(p *Member) Lookup {
 	item, ok := l.list.items[p.name]
 	if !ok || l.list.twice[p.name] {
@@ -131,8 +132,8 @@ func (l *list) shrink() {
 	l.items, l.room = rest, len(rest)
 }
 
-// remaining returns how long to wait for the list of another pass: as long as the last list took, or half of its
-// age.
+// remaining returns how long to wait for the list of another pass. That is the rest of the time that the last list
+// took, or half of the age of the current list.
 func (l *group) remaining(now time.Time) time.Duration {
 	age := now.Sub(l.list.began)
 	if l.took > age {
@@ -224,7 +225,7 @@ func (t *Listing) Add(name string, item any) {
 	t.list.items[name] = item
 }
 
-// roundOf returns when the round of a connection began that a time is in.
+// roundOf returns the beginning of the connection's round that contains the given time.
 func roundOf(connection string, at time.Time, round time.Duration) time.Time {
 	since := at.UnixNano()
 

@@ -62,8 +62,8 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	o.compared, o.inSync = true, 0
 }
 
-// wasInSync reports whether the external resource was last seen up to date with the present desired state. After a
-// restart the conditions decide.
+// wasInSync reports whether the last observation found the external resource up to date with the current desired
+// state. After a restart the conditions decide.
 func (o *Object) wasInSync(mg resource.Managed) bool {
 	if o.compared {
 		return o.inSync != 0 && o.generation == mg.GetGeneration()
@@ -121,10 +121,10 @@ func (r *Recorder) count(o *Object, mg resource.Managed, now time.Time) {
 	}
 }
 
-// neverReady reports whether the conditions prove that the object was never Ready. An old object that is not ready
-// after a restart must not be timed from its creation: either it has no condition Ready, or that has been false
-// since before its external resource was first found. Where neither is stored, a creation that outlasts its process
-// is not timed.
+// neverReady reports whether the conditions prove that the object was never Ready. That is the case if it has no
+// condition Ready, or if Ready has been false since before the first observation of its external resource. Otherwise
+// an old object that is not ready after a restart would be timed from its creation. If neither is stored, a creation
+// that outlasts its process is not timed.
 func neverReady(mg resource.Managed) bool {
 	ready, found := mg.GetCondition(commonv1.TypeReady), mg.GetCondition(commonv1.TypeCreated)
 	if ready.LastTransitionTime.IsZero() {
