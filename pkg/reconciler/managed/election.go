@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// awaitElection records when this process becomes the leader. If the manager is already elected, the time of the
-// election is before the time at which the reconciler was made. Otherwise the manager starts a runnable when it is
-// elected. Without an election, the time of the first reconcile counts.
+// awaitElection records when this process becomes the leader. If the manager is already elected, the time at which
+// the reconciler was made counts. Otherwise the manager starts a runnable when it is elected. Without an election,
+// the time of the first reconcile counts.
 func (r *Reconciler) awaitElection(m manager.Manager) {
 	elected, known := electionOf(m)
 	if !known {

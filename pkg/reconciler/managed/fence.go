@@ -73,7 +73,7 @@ func (p *object) leaseOverConcurrently(ctx context.Context) bool {
 	}
 }
 
-// underLease returns a context that ends with the lease, however often the lease is renewed meanwhile. If the
+// underLease returns a context that ends with the lease, and that takes renewals of the lease into account. If the
 // function that returns the deadline fails, the lease counts as not renewed.
 func (p *object) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	left, limited, err := p.leaseLeft()
@@ -112,14 +112,14 @@ func (p *object) leaseLeft() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(p.guarded)
 }
 
-// leaseConcurrently does the same as leaseLeft, in a goroutine beside a pass that may wait for another call.
+// leaseConcurrently is leaseLeft for another goroutine than the pass, which may wait for another call.
 func (p *object) leaseConcurrently() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
 }
 
-// leaseAsked returns the remaining time of the lease. The monotonic clock stops while a machine is suspended, and
-// the wall clock may be set: the lesser remainder counts. A deadline without a monotonic reading is compared with
-// the wall clock.
+// leaseAsked returns the remaining time of the lease. It uses the shorter of the times by the monotonic clock and by
+// the wall clock. The monotonic clock stops while a machine is suspended, and the wall clock may be set. A deadline
+// without a monotonic reading is compared only with the wall clock.
 func (p *object) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
 	if p.r.lease == nil {
 		return left, false, nil

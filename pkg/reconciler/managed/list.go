@@ -120,8 +120,8 @@ func (p *clientSession) listEligible() bool {
 		!p.r.lists.Notified(p.member)
 }
 
-// list reads pages while this pass may. A failure of the connection is the failure of the pass; any other failure
-// of the list is not.
+// list reads pages for as long as this pass may. The pass fails if the whole connection fails, but not after any
+// other failure of the list.
 func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error {
 	finished := false
 	defer func() {

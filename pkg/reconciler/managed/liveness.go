@@ -24,8 +24,8 @@ func WithLivenessCheck(check bool) ReconcilerOption {
 	return func(r *Reconciler) { r.unchecked = !check }
 }
 
-// A liveness is the check of a kind. Its reconciler may be replaced or stopped with the definition of the kind;
-// without one, the check passes.
+// A liveness is the health check of a kind. Its reconciler may be replaced, or stopped with the
+// CustomResourceDefinition of the kind. Without a reconciler the check passes.
 type liveness struct {
 	reconciler atomic.Pointer[Reconciler]
 	workers    int

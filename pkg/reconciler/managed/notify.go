@@ -193,7 +193,7 @@ func (n *notifications) Interrupted() { n.wake(n.watch.Interrupted()) }
 
 func (n *notifications) Resumed() { n.wake(n.watch.Resumed(n.r.clock.Now())) }
 
-// wake enqueues the objects within a poll interval.
+// wake enqueues the objects, spread over a poll interval.
 func (n *notifications) wake(keys []listcache.Key) {
 	for _, key := range keys {
 		n.r.waker.wake(key, time.Duration(n.r.random()*float64(n.r.pollInterval)), lifecycle.Poll)
