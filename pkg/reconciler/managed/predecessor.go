@@ -71,8 +71,8 @@ func (t *retired) removeFinalizers(mg resource.Managed) {
 	}
 }
 
-// whyPaused returns how to resume an object that the annotation of a predecessor pauses, or would pause without
-// ours.
+// whyPaused returns how to resume an object that an annotation of a predecessor pauses. It also covers an object
+// whose annotation of this runtime hides that of a predecessor.
 func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	const ours = meta.AnnotationKeyReconciliationPaused
 	theirs := r.theirPause(mg)
@@ -101,9 +101,10 @@ var inheritable = map[string]string{
 	"/external-create-failed":  meta.AnnotationKeyExternalCreateFailed,
 }
 
-// takeOverMarks copies the marks of a predecessor to an object without any record here, or with the external name
-// of a resource that the predecessor has created since. They are stored also if the object is being deleted: in the
-// next pass this process knows the object, and a user may be asked to remove some of them.
+// takeOverMarks copies the annotations about a creation from the keys of a predecessor to the keys of this runtime.
+// It does so for an object without any record of this runtime. It also does so for an object with the external name
+// of a resource that the predecessor has created since. The annotations are stored also if the object is being
+// deleted. In the next pass this process knows the object, and a user may be asked to remove some of them.
 func (p *creationRecord) takeOverMarks() bool {
 	marks := p.theirMarks()
 	if p.restored || len(marks) == 0 {
@@ -141,8 +142,8 @@ func (p *creationRecord) retires() bool {
 // halted reports whether a user has paused the object.
 func (r *Reconciler) halted(mg resource.Managed) bool { return r.pausedBy(mg) || policies(mg).Paused() }
 
-// pausedBy reports whether an annotation pauses the object: ours, or that of a predecessor if there is none of
-// ours.
+// pausedBy reports whether an annotation pauses the object. The annotation of a predecessor counts only if the object
+// has none of this runtime.
 func (r *Reconciler) pausedBy(mg resource.Managed) bool {
 	annotations := mg.GetAnnotations()
 	if annotations[meta.AnnotationKeyReconciliationPaused] != "" || len(r.predecessors) == 0 {
@@ -163,8 +164,8 @@ func (r *Reconciler) theirPause(mg resource.Managed) string {
 	return ""
 }
 
-// theirMarks returns the marks of the first predecessor that left any, if they count, under the keys of this
-// runtime.
+// theirMarks returns the annotations about a creation of the first predecessor that left any, under the keys of this
+// runtime. It returns nil if they do not count.
 func (p *object) theirMarks() map[string]string {
 	if len(p.r.predecessors) == 0 {
 		return nil
@@ -210,11 +211,12 @@ var creationRecords = []string{
 var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved,
 	commonv1.ReasonGivenUp}
 
-// neverHeld reports whether there is no sign that this runtime has recorded a creation of the object: no mark of
-// one, no record in the status, and nothing in the memory of this process. Our finalizer is no sign: it may have
-// been stored without the marks that were to be copied with it, or a replace may have removed these. With
-// deterministic names it is the only sign of a creation here; but not while the finalizer of a predecessor is
-// beside it, which is removed later.
+// neverHeld reports whether nothing shows that this runtime has recorded a creation of the object. It checks the
+// annotations, the status and the memory of this process.
+//
+// Our finalizer shows nothing. It may have been stored without the annotations that were to be copied with it, or a
+// replace may have removed these. With deterministic names only our finalizer shows a creation here. It does so only
+// if the object has no finalizer of a predecessor, which is removed later.
 func (p *object) neverHeld() bool {
 	for _, key := range creationRecords {
 		if p.read.GetAnnotations()[key] != "" {
@@ -233,9 +235,10 @@ func (t *retired) on(mg resource.Managed) bool {
 	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
 }
 
-// besideOurName returns the marks of a predecessor that count on an object that has an external name here already,
-// set by a user or by moorage migrate objects. If the predecessor has another name, the two names are two
-// resources: ours stays. A creation under their name is not taken for one under ours, and the user is asked.
+// besideOurName returns the annotations of a predecessor that count on an object with an external name of this
+// runtime. A user or moorage migrate objects has set that name. If the predecessor has another name, the two names
+// are two resources, and the name of this runtime stays. A creation under the other name does not count as a creation
+// under ours, and the user is asked.
 func besideOurName(marks map[string]string, ours string) map[string]string {
 	theirs := marks[meta.AnnotationKeyExternalName]
 	switch {
@@ -249,8 +252,8 @@ func besideOurName(marks map[string]string, ours string) map[string]string {
 	return marks
 }
 
-// tookOver reports whether the object took over this name of a predecessor, and another writer has removed ours
-// since. With deterministic names there is no record of a creation from which it could be restored.
+// tookOver reports whether the object took over this name of a predecessor, and another writer has removed our
+// annotation since. With deterministic names there is no record of a creation from which the name could be restored.
 func (p *object) tookOver(name string) bool {
 	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
 		return false

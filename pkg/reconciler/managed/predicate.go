@@ -38,8 +38,8 @@ func foreign(o client.Object) []string {
 		func(name string) bool { return name == FinalizerName || name == UnclaimedFinalizer })
 }
 
-// released reports whether our finalizer was removed from an object that is not deleted, which only another writer
-// does.
+// released reports whether our finalizer was removed from an object that is not being deleted. Only another writer
+// does that.
 func released(before, now client.Object) bool {
 	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) &&
 		!meta.FinalizerExists(now, FinalizerName)

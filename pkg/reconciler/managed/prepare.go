@@ -101,7 +101,7 @@ func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) err
 	return nil
 }
 
-// takeOver adopts the version of an object that an initializer wrote itself.
+// takeOver replaces the pass's version of an object by the version that an initializer has written itself.
 func (p *object) takeOver() {
 	version := p.mg.GetResourceVersion()
 	if version == p.read.GetResourceVersion() {

@@ -36,8 +36,9 @@ func (p *object) priorityFacts() lifecycle.PriorityFacts {
 	return s
 }
 
-// recordUserIntent records which requests of the user this pass has handled, whether it failed, and whether it is
-// retried. A pass that the rate limit of a connection has stopped has not handled them, and keeps its priority.
+// recordUserIntent records which requests of the user this pass has handled, whether the pass failed, and whether it
+// is retried. A pass that the rate limit of a connection has stopped has not handled them. Its object keeps its
+// priority.
 func (p *schedule) recordUserIntent(o outcome, failed, again bool) {
 	p.state.Stop = objectstate.Stop{}
 	if o.unfinished {

@@ -66,9 +66,9 @@ func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 	return func(r *Reconciler) { r.secretType = t }
 }
 
-// unpublished reports whether the observed details differ from those that were published last. On a request of the
-// user they are published again in any case: a Secret may have been deleted, which the reconciler would otherwise
-// notice only by a read in every pass.
+// unpublished reports whether the observed details differ from the details that were published last. After a request
+// of the user it always returns true for details, because the Secret may have been deleted. Otherwise the reconciler
+// would notice that only by a read in every pass.
 func (p *publication) unpublished() bool {
 	details := p.observation.ConnectionDetails
 	to := secretFor(p.mg)
@@ -217,8 +217,8 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 	}, nil
 }
 
-// ownerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its controller or, if a
-// restore has dropped the owner references, the one in its annotation.
+// ownerOf returns the stamp, without a cluster, of the object to which a Secret belongs. That is the controller of
+// the Secret. If a restore has dropped the owner references, ownerOf returns the stamp in the annotation.
 func ownerOf(secret *corev1.Secret) Stamp {
 	controller := metav1.GetControllerOf(secret)
 	if controller == nil {
@@ -230,8 +230,8 @@ func ownerOf(secret *corev1.Secret) Stamp {
 		string(controller.UID)}, "/"))
 }
 
-// secretNotOwned returns the error that a Secret does not belong to the object, and how to change that if it has no
-// controller.
+// secretNotOwned returns the error that a Secret does not belong to the object. If the Secret has no controller, the
+// error says how to give the Secret to the object.
 func secretNotOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
 	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
@@ -250,8 +250,8 @@ func secretNotOwned(current, desired *corev1.Secret) error {
 	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.New(text))
 }
 
-// change patches the keys that differ, and the owner of the Secret. It does not remove other keys, nor values that
-// are empty in desired: details that only a creation returns are not observed again.
+// change patches the keys that differ, and the owner of the Secret. It removes no other key. It also keeps values
+// that are empty in desired, because details that only a creation returns are not observed again.
 func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (bool, error) {
 	differing, unheld := connsecret.Changes(current.Data, desired.Data)
 	metadata := map[string]any{}

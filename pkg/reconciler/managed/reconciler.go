@@ -134,7 +134,7 @@ func (r *Reconciler) declaredClass() string {
 	}
 }
 
-// newManaged returns what example does, without asking the scheme again.
+// newManaged returns an empty object of the kind, like example, but without the scheme.
 func (r *Reconciler) newManaged() resource.Managed {
 	return reflect.New(r.empty).Interface().(resource.Managed) // as the example is
 }
@@ -207,7 +207,7 @@ func (r *Reconciler) withoutObject(key types.NamespacedName, a lifecycle.Admissi
 	}
 }
 
-// stateOf returns what is known of an object. It warns if another one had its name, and may have left its external
+// stateOf returns the memory of an object. It warns if another object had the name and may have left its external
 // resource.
 func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectState {
 	r.warnDeleted(key, uid)
@@ -215,8 +215,8 @@ func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectSta
 	return r.objects.Of(key, uid).acquire()
 }
 
-// deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next
-// list. Nothing is called, and nothing written.
+// deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next list.
+// It calls and writes nothing.
 func (p *schedule) deferPass() next {
 	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
 	after := time.Duration(p.r.random() * float64(p.interval()))

@@ -97,8 +97,9 @@ func (p *recovery) recover(ctx context.Context) error {
 	return nil
 }
 
-// createClass returns what makes it safe to repeat a create. Nothing does if the result of the attempt is unknown and
-// it was made in another class, or by a runtime that gives attempts no id: that attempt has no token of ours.
+// createClass returns what makes it safe to repeat a create. It returns Opaque if the result of the last attempt is
+// unknown and the attempt has no token of the current class. Such an attempt was made in another class, or by a
+// runtime that gives attempts no ID.
 func (p *clientSession) createClass() lifecycle.CreateClass {
 	id, _ := attemptOf(p.mg)
 	switch {
@@ -110,7 +111,7 @@ func (p *clientSession) createClass() lifecycle.CreateClass {
 	}
 }
 
-// untraceable reports whether the result of the last attempt is unknown, or the external name of its resource is.
+// untraceable reports whether the result of the last attempt, or the external name of its resource, is unknown.
 func (p *clientSession) untraceable() bool {
 	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.createdUnobserved()
 }
@@ -194,11 +195,12 @@ func (p *recovery) recordFound(ctx context.Context) error {
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
-// absenceGrace is how long "not found" has to be confirmed for a resource that was observed before, or that is to be
-// deleted, unless a Delete explains it: one answer may be wrong. The next pass uses a new connection.
+// absenceGrace is how long "not found" has to be confirmed, unless a Delete explains it, because one response may be
+// wrong. It applies to a resource that was observed before or that is to be deleted. The next pass uses a new
+// connection.
 const absenceGrace = 5 * time.Second
 
-// notFoundGrace returns for how long absence, or a change of the owner, is not believed yet.
+// notFoundGrace returns how long the reconciler does not believe yet that a resource is absent, or has another owner.
 func (p *recovery) notFoundGrace() time.Duration {
 	rest := max(p.recoveryGrace, 0)
 	if p.recoveredUnobserved { // for as long as the two answers differ
@@ -218,9 +220,9 @@ func (p *recovery) notFoundGrace() time.Duration {
 }
 
 // unexpectedAbsence reports whether there is no known explanation for the absence of the external resource. With
-// deterministic names nothing can be created twice, so that a wanted object needs no second observation. The
-// absence of a resource that was found before is also unexpected under a name that a user has set since, or that a
-// replace has written.
+// deterministic names nothing can be created twice, so an object that is not being deleted needs no second
+// observation. The absence of a resource that was found before is also unexpected if a user or a replace has set
+// another external name since.
 func (p *creationRecord) unexpectedAbsence() bool {
 	if meta.WasDeleted(p.mg) {
 		return p.state.DeleteSent.IsZero() &&
@@ -230,14 +232,14 @@ func (p *creationRecord) unexpectedAbsence() bool {
 	return !p.r.named && (p.wasSeen() || p.createdUnobserved() && !p.neverSeen() || p.replaced())
 }
 
-// wasSeen reports whether an observation has found the resource that the object is marked with, or the one that its
-// original before a restore is marked with.
+// wasSeen reports whether an observation has found the resource that the annotations of the object record. For a
+// restored object, an observation by the original object also counts.
 func (p *creationRecord) wasSeen() bool {
 	return (created(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
 }
 
-// neverSeen reports whether a creation succeeded and no observation ever found its resource, under any name: a user
-// may have set another one since.
+// neverSeen reports whether a creation succeeded and no observation has found its resource under any name. A user may
+// have set another name since.
 func (p *creationRecord) neverSeen() bool {
 	this := creation(p.mg, p.mg)
 	inStatus, _ := p.observedInStatus(this)
@@ -250,7 +252,8 @@ func (p *clientSession) recordNotFound() {
 	p.state.NotFoundSince, p.state.NotFoundName = p.notFoundSince(), meta.GetExternalName(p.mg)
 }
 
-// notFoundSince returns when what is ours was first not found under the name that it has: now, if that was not noted.
+// notFoundSince returns when our resource was first not found under its current name. If that was not recorded, it
+// returns the current time.
 func (p *clientSession) notFoundSince() time.Time {
 	if p.state.NotFoundSince.IsZero() || p.state.NotFoundName != meta.GetExternalName(p.mg) {
 		return p.now()

@@ -58,8 +58,8 @@ const (
 	mostRepetitionDelay  = time.Hour
 )
 
-// unfound reports whether the resource that is about to be created replaces a created one that is not found, or is
-// the same one again.
+// unfound reports whether the resource that is about to be created replaces a created resource that is not found. It
+// also returns true if the create repeats the creation of that resource.
 func (p *clientSession) unfound() bool {
 	switch {
 	case p.unresolved() || meta.WasDeleted(p.mg):
@@ -84,8 +84,8 @@ func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
 	}
 }
 
-// recreationDelay returns how much longer a created resource that is not found is observed before it is created again:
-// an external system that shows no resources would otherwise be filled with them, or called without end.
+// recreationDelay returns how much longer a created resource that is not found is observed before it is created
+// again. Otherwise an external system that shows no resources would be filled with them, or called without end.
 func (p *clientSession) recreationDelay() time.Duration {
 	most := mostRecreationDelay
 	if p.createClass() != lifecycle.Findable {

@@ -80,7 +80,7 @@ func (p *object) resolve(ctx context.Context) error {
 	return settle(err)
 }
 
-// settle makes an error terminal that a retry cannot resolve.
+// settle makes an error terminal if a retry cannot resolve it.
 func settle(err error) error {
 	switch {
 	case reference.IsRefused(err):
