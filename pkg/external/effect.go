@@ -98,7 +98,7 @@ func EffectOf(err error) Effect { return reading{codes: true}.of(err, deepest) }
 // for a client that tries again by itself and returns its last error.
 func IsRefused(err error) bool { return reading{}.of(err, deepest) == EffectNone }
 
-// deepest bounds how deep an error is read, because an error may wrap itself.
+// deepest is the maximum depth to which wrapped errors are read, because an error may wrap itself.
 const deepest = 100
 
 // A reading is how errors are read.
@@ -122,7 +122,8 @@ func (r reading) of(err error, depth int) Effect {
 	return found
 }
 
-// whole returns the effect of an error with all that it wraps.
+// whole returns the effect of an error whose wrapped errors need not be read, because it determines the effect by
+// itself.
 func whole(err error) (effect Effect, whole bool) {
 	switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself
 	case nil:

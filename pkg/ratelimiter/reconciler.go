@@ -109,8 +109,7 @@ func (r *Reconciler) admit(req reconcile.Request) time.Duration {
 	return wait
 }
 
-// sweep gives up the places of those that did not come back. It looks at all of
-// them, so it does so rarely.
+// sweep drops the state of requests that did not come again. It visits all requests, so it runs rarely.
 func (r *Reconciler) sweep(now time.Time) {
 	if now.Sub(r.swept) < expiry {
 		return
@@ -135,7 +134,7 @@ func (r *Reconciler) isWaiting(req reconcile.Request) bool {
 
 func (r *Reconciler) item(req reconcile.Request) string { return r.name + "/" + req.String() }
 
-// A keeper is a limiter that does not forget those that are throttled.
+// A keeper is a limiter whose Forget ignores requests that the Reconciler has requeued.
 type keeper struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 	throttled func(reconcile.Request) bool

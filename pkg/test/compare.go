@@ -25,8 +25,7 @@ func EquateErrors() cmp.Option {
 	}))
 }
 
-// bothErrors takes nil errors out: cmp compares them by itself, and as nil
-// interfaces they tell nothing of their type.
+// bothErrors reports whether both errors are not nil. cmp compares nil errors by itself.
 func bothErrors(a, b any) bool {
 	_, x := a.(error)
 	_, y := b.(error)

@@ -313,8 +313,8 @@ type call struct {
 	message  func(error) string
 }
 
-// sharedMessage returns the text that may be shown of an error that concerns the
-// connection as a whole, and an empty one for other errors.
+// sharedMessage returns the text of an error that may be shown, if the error concerns the whole connection. For other
+// errors it returns "".
 func (c *call) sharedMessage(err error) string {
 	if _, shared := external.SharedCause(err); !shared || c.message == nil {
 		return ""
@@ -369,8 +369,7 @@ func (g *Gate) breakerReason(err error) (reason string, threshold int) {
 	}
 }
 
-// recordResponse adapts the rate to a call that the system answered, be it with an
-// error.
+// recordResponse adapts the rate after a call to which the system responded, with or without an error.
 func (g *Gate) recordResponse(now time.Time, c *call, err error, message string) {
 	if g.breaker.recordResponse(c) {
 		g.rate.restart(now, g.rate.limiter.Limit())

@@ -62,7 +62,8 @@ func (p *creationRecord) ownerChangedText() string {
 }
 
 // clearDoubts resets the grace periods, and the number of futile creations, after an observation that has found the
-// resource. So they do not delay a later request of the user.
+// resource. A request of the user also resets that number, except in class Findable, so that the request is not
+// delayed.
 func (p *clientSession) clearDoubts(foreign bool) {
 	exists := p.observation.ResourceExists
 	if exists || p.createClass() != lifecycle.Findable && p.priorityFacts().Requested {

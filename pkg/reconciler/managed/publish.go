@@ -67,8 +67,8 @@ func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 }
 
 // unpublished reports whether the observed details differ from the details that were published last. After a request
-// of the user it always returns true for details, because the Secret may have been deleted. Otherwise the reconciler
-// would notice that only by a read in every pass.
+// of the user the details count as unpublished once more, because the Secret may have been deleted. Otherwise the
+// reconciler would notice that only by a read in every pass.
 func (p *publication) unpublished() bool {
 	details := p.observation.ConnectionDetails
 	to := secretFor(p.mg)

@@ -44,8 +44,8 @@ var outcomes = []string{
 	"let-go-failed", "store-failed", "intent-failed", "result-failed", "failed",
 }
 
-// newTelemetry makes the recorder of metrics and spans. Metrics whose names are registered already are not served,
-// and nothing else is lost.
+// newTelemetry makes the recorder of metrics and spans. Metrics whose names are already registered are not served.
+// Everything else works nevertheless.
 func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	r.observability.Clock = r.clock
 	r.observability.Outcomes = outcomes
@@ -61,7 +61,7 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	return recorder
 }
 
-// instrumentGuarded makes a call that is given the object. Metadata that the call removes are restored.
+// instrumentGuarded makes a call that gets the object, and restores metadata that the call removes.
 func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step,
 	call func(context.Context) error) error {
 	defer p.restoreProtected(p.protectedMetadata())
@@ -76,8 +76,8 @@ func (p *clientSession) restoreProtected(b protectedMetadata) {
 	}
 }
 
-// instrument makes an external call that is counted, timed and traced. A panic is an error of the call, and so is
-// an error whose text panics: after a Create it leaves the result unknown.
+// instrument makes an external call, and counts, times and traces it. If the call panics, or the text of its error
+// panics, the result is an error. After a Create such an error leaves the result unknown.
 func (p *clientSession) instrument(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	err := p.guarded(step.String(), func() error { return call(ctx) })
@@ -124,7 +124,7 @@ func (p *clientSession) compare(o ExternalObservation) {
 	}
 }
 
-// recordDeleted records the end of the object in the metrics.
+// recordDeleted records in the metrics that the object was deleted.
 func (p *clientSession) recordDeleted() {
 	if meta.WasDeleted(p.mg) {
 		p.r.telemetry.Deleted(&p.state.counted, p.mg)

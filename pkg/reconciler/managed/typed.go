@@ -89,7 +89,7 @@ func (r recoveringClient[T]) RecoverCreation(ctx context.Context, mg resource.Ma
 
 func (r recoveringClient[T]) RecoveryWindow() time.Duration { return r.recoverer.RecoveryWindow() }
 
-// An untypedClient asserts the type of the objects, which its connecter has checked.
+// An untypedClient converts objects to the type T, which its connecter has checked.
 type untypedClient[T resource.Managed] struct {
 	typed TypedExternalClient[T]
 }
@@ -97,7 +97,7 @@ type untypedClient[T resource.Managed] struct {
 // Unwrap returns the typed client, which may have optional interfaces.
 func (u untypedClient[T]) Unwrap() any { return u.typed }
 
-// An untypedLister asserts the type of the objects, which its connecter has checked.
+// An untypedLister converts objects to the type T, which its connecter has checked.
 type untypedLister[T resource.Managed] struct{ TypedExternalLister[T] }
 
 func (u untypedLister[T]) ObserveListed(ctx context.Context, mg resource.Managed,

@@ -18,10 +18,11 @@ import (
 // before that pass, the reconciler removes it. It does not imply that an external resource exists.
 const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
-// ensureFinalizer adds our finalizer to an object that is not deleted, in place of [UnclaimedFinalizer], and
-// reports whether that changed anything. An author's finalizer is there already. Finalizers and marks of
-// predecessors are removed only after ours is stored: an admission policy may drop an addition, and let the removal
-// in the same write pass.
+// ensureFinalizer replaces [UnclaimedFinalizer] by our finalizer on an object that is not being deleted, and reports
+// whether that changed anything. If the author has a finalizer, it is there already.
+//
+// Finalizers and annotations of predecessors are removed only after our finalizer is stored. Otherwise an admission
+// policy might drop the addition but accept the removal in the same write.
 func (p *object) ensureFinalizer(mg resource.Managed) bool {
 	if meta.WasDeleted(mg) || p.r.finalizer != nil && !p.finalizerAdded {
 		return false
@@ -40,7 +41,8 @@ func (p *object) ensureFinalizer(mg resource.Managed) bool {
 	return true
 }
 
-// ignore ends a pass of a deleted object that is not ours. An object that was never claimed may go.
+// ignore ends a pass over a deleted object without our finalizer. It removes [UnclaimedFinalizer], so that an object
+// that was never claimed can be removed.
 func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 	p.warnLeft()
 	if !meta.FinalizerExists(p.mg, UnclaimedFinalizer) {
