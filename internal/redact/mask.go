@@ -188,8 +188,8 @@ func (n *patternSet) beginning(r rune) []*pattern {
 // that costs more is masked from there on.
 const readBudget = 2 << 20
 
-// masked returns s with a mark in place of every pattern. If cut, s goes on, and
-// the beginning of a pattern at its end is one, however short.
+// masked returns s with the mark in place of every pattern. If cut is true, s was truncated, and an incomplete
+// pattern at its end is masked too, even if little of it is left.
 func (n *patternSet) masked(s string, cut bool) string {
 	var b strings.Builder
 
@@ -247,7 +247,7 @@ func (n *patternSet) masked(s string, cut bool) string {
 	return b.String()
 }
 
-// A finding is a pattern that was found, and where it ends. The zero value is none.
+// A finding is a pattern that was found, and the index of its end. The zero value means that none was found.
 type finding struct {
 	*pattern
 	end  int
@@ -268,11 +268,10 @@ func (n *patternSet) longest(s string, i int, cut bool, left *int) finding {
 	return best
 }
 
-// minPrefix is how many characters of a secret are taken for it if the text ends
-// there.
+// minPrefix is how many characters of a secret suffice at the end of a truncated text.
 const minPrefix = 8
 
-// maxEscape is more than an escape has characters before it is complete.
+// maxEscape exceeds the number of characters of an incomplete escape.
 const maxEscape = 16
 
 // match returns where the pattern ends that begins at s[i], or 0.
@@ -315,8 +314,8 @@ func isHalf(s string) bool {
 	return len(s) <= maxEscape && half.FindString(s) == s
 }
 
-// ending is what may follow where a text was truncated: the rest of an escape, and
-// either dots or closing punctuation.
+// ending matches the text at the place where a text was truncated. That is the rest of an escape, and then either
+// dots or closing punctuation.
 var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|" +
 	"\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
 

@@ -77,8 +77,7 @@ func long(s string, limit int, cut bool) string {
 	return s
 }
 
-// without returns s without secrets found by place or shape. If cut, s is not the whole
-// text.
+// without returns s without the secrets that are found by place or shape. If cut is true, s was truncated.
 func without(s string, cut bool) string {
 	// Blocks are first: all their content is secret. Shapes are last: the rest of a line
 	// may have been redacted with its key.
@@ -147,8 +146,8 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }
 
-// bounded cuts s so that it fits with the cut mark, which it gets in any case if
-// it was cut already. A character cut in two is dropped.
+// bounded truncates s so that it fits with the cut mark. If cut is true, s was truncated before, and gets the cut
+// mark even if it fits. A character that is cut in two is dropped.
 func bounded(s string, limit int, cut bool) string {
 	if len(s) <= limit && !cut {
 		return s
