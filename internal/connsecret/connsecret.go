@@ -1,5 +1,5 @@
-// Package connsecret is for writers of connection Secrets: it finds out which details a Secret
-// can hold, and whether the Secret could be written. Start with Create.
+// Package connsecret helps writers of connection Secrets. It determines which details a Secret can hold, and whether
+// the Secret could be written. Start with Create.
 package connsecret
 
 import (
@@ -23,14 +23,13 @@ import (
 // keyOfDryRun is the key that only dry runs write.
 const keyOfDryRun = "moorage.dev.dry-run"
 
-// An UnheldError names the keys of details that this Secret, or any Secret, cannot hold. The
-// other keys are written all the same.
+// An UnheldError names the keys of details that a Secret cannot hold. The other keys are written nevertheless.
 type UnheldError struct {
 	Invalid  []string // are no keys of a Secret
 	TooLarge []string // have values for which the Secret has no room
 }
 
-// Error names the keys, and no value.
+// Error returns a text that names the keys and contains no value.
 func (e *UnheldError) Error() string {
 	var parts []string
 	if len(e.Invalid) > 0 {
@@ -57,9 +56,9 @@ func quoted(keys []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// Changes returns the details that a Secret with the held data lacks or has with another value,
-// and an [UnheldError] if it cannot hold all of them. An empty value does not replace an
-// existing one: external systems return an empty value to mask one.
+// Changes returns the details that are missing in the held data of a Secret or differ from it. If the Secret cannot
+// hold all of them, it also returns an [UnheldError]. An empty value does not replace an existing value, because
+// external systems return an empty value to mask one.
 func Changes(held, details map[string][]byte) (map[string][]byte, error) {
 	room := corev1.MaxSecretSize
 	for _, value := range held {
@@ -90,9 +89,9 @@ func Changes(held, details map[string][]byte) (map[string][]byte, error) {
 	return changes, unheld
 }
 
-// Create creates a Secret with those of its data that it can hold, and reports whether it did. The
-// error is an [UnheldError] if it cannot hold all of them; if it can hold none, no Secret is
-// created.
+// Create creates a Secret with the part of its data that it can hold, and reports whether it created the Secret. If
+// the Secret cannot hold all data, the error is an [UnheldError]. If the Secret can hold none, Create does not create
+// it.
 func Create(ctx context.Context, c client.Client, desired *corev1.Secret) (bool, error) {
 	fits, unheld := Changes(nil, desired.Data)
 	if len(fits) == 0 && unheld != nil {
@@ -107,7 +106,8 @@ func Create(ctx context.Context, c client.Client, desired *corev1.Secret) (bool,
 	return true, unheld
 }
 
-// Immutable returns an error that names the remedy if the data of a Secret cannot be changed.
+// Immutable returns an error if the data of a Secret cannot be changed, and nil otherwise. The error says how to
+// resolve that.
 func Immutable(secret *corev1.Secret) error {
 	if secret.Immutable == nil || !*secret.Immutable {
 		return nil
@@ -118,8 +118,9 @@ func Immutable(secret *corev1.Secret) error {
 		secret.GetName())
 }
 
-// Prepare returns an error unless data could be written to the Secret: it does not exist, or is
-// owned and can be changed. It reads the Secret and sends its creation or change as a dry run.
+// Prepare returns an error if data could not be written to the Secret. Data can be written if the Secret does not
+// exist. Otherwise the Secret must have the right owner, and must neither be immutable nor being deleted. Prepare
+// reads the Secret, and sends its creation or change as a dry run.
 func Prepare(ctx context.Context, c client.Client, live client.Reader, desired *corev1.Secret,
 	owned func(current *corev1.Secret) error) error {
 	current := &corev1.Secret{}

@@ -1,6 +1,6 @@
-// Package freshness keeps a reconciler from acting on a stale read: an object as read is not
-// older than this process's own last write of it. Start with Record, or with IsOlder if the
-// reconciler keeps the version by other means.
+// Package freshness prevents a reconciler from acting on a stale read. A read is stale if the object is older than
+// the last write of it by this process. Start with Record. If the reconciler keeps the version of its last write
+// elsewhere, start with IsOlder.
 package freshness
 
 import (
@@ -18,10 +18,9 @@ const RetryDelay = time.Second
 // has seen.
 const maxStaleReads = 3
 
-// A Record holds the version of this process's last write of one object, and how many
-// consecutive passes have read an older one. The next object of the same name has a Record of
-// its own. The zero value is that of an object that was not written. It is not safe for
-// concurrent use.
+// A Record holds the version of this process's last write of one object. It also counts the consecutive passes that
+// have read an older version. Another object with the same name needs a new Record. The zero value is for an object
+// that this process has not written. It is not safe for concurrent use.
 type Record struct {
 	Version string // resourceVersion in the response to the last write
 
@@ -32,9 +31,9 @@ type Record struct {
 // IsStale reports whether a resourceVersion is older than the last write.
 func (r *Record) IsStale(version string) bool { return IsOlder(version, r.Version) }
 
-// AddStaleRead counts a pass that did nothing because its read was stale, or because its write
-// conflicted. Passes within RetryDelay of each other count as one: the API server is not read
-// for each of hundreds of events while the cache catches up.
+// AddStaleRead counts a pass that did nothing because its read was stale or its write conflicted. Passes within
+// RetryDelay of each other count as one. So hundreds of events while the cache catches up do not cause reads from the
+// API server.
 func (r *Record) AddStaleRead(now time.Time) {
 	if since := now.Sub(r.lastStaleRead); r.staleReads > 0 && since >= 0 && since < RetryDelay {
 		return
@@ -45,12 +44,12 @@ func (r *Record) AddStaleRead(now time.Time) {
 // ResetStaleReads records a pass whose read was not stale.
 func (r *Record) ResetStaleReads() { r.staleReads = 0 }
 
-// NeedsLiveRead reports whether the cache has been stale for so many passes that the object
-// has to be read from the API server.
+// NeedsLiveRead reports whether so many consecutive reads were stale that the object has to be read from the API
+// server.
 func (r *Record) NeedsLiveRead() bool { return r.staleReads >= maxStaleReads }
 
-// IsOlder reports whether resourceVersion a precedes resourceVersion b. Versions that cannot be
-// compared, such as those of objects that were not written, are not older.
+// IsOlder reports whether resourceVersion a precedes resourceVersion b. It returns false for versions that cannot be
+// compared, such as an empty version.
 func IsOlder(a, b string) bool {
 	if a == "" || b == "" || a == b {
 		return false
@@ -60,8 +59,8 @@ func IsOlder(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// SilentRequeue returns the result of a pass that ended in a conflict or a stale read: a
-// requeue with backoff, without an error that would be logged and counted.
+// SilentRequeue returns the result of a pass that ended in a conflict or a stale read. The result requeues the
+// request with backoff, without an error, which would be logged and counted.
 func SilentRequeue() reconcile.Result {
 	//nolint:staticcheck // the only rate-limited requeue without an error: RequeueAfter would reset the backoff
 	return reconcile.Result{Requeue: true}

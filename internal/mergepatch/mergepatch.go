@@ -1,6 +1,5 @@
-// Package mergepatch is for differences between JSON objects: JSON merge patches
-// (RFC 7386) that are made, applied, and looked into. Start with Between. No
-// function changes its arguments.
+// Package mergepatch makes, applies and inspects JSON merge patches (RFC 7386). Start with Between. No function
+// changes its arguments.
 package mergepatch
 
 import (
@@ -9,7 +8,7 @@ import (
 	"strings"
 )
 
-// Between returns the patch that makes to of from.
+// Between returns the patch that changes from into to.
 func Between(from, to map[string]any) map[string]any {
 	patch := map[string]any{}
 	for key, want := range to {
@@ -57,8 +56,7 @@ func Apply(base, patch map[string]any) map[string]any {
 	return result
 }
 
-// Merge returns a patch that does what both do. Where both change a field, the
-// second wins.
+// Merge returns one patch that has the effect of first and then second. Where both change a field, second wins.
 func Merge(first, second map[string]any) map[string]any {
 	both := maps.Clone(first)
 	if both == nil {
@@ -76,9 +74,8 @@ func Merge(first, second map[string]any) map[string]any {
 	return both
 }
 
-// Additions returns the part of a patch that sets what base has not: fields that
-// are absent, null, or have the value that they have in blank, an object without any
-// field set.
+// Additions returns the part of a patch that sets fields which base does not have. A field counts as missing if it is
+// absent, null, or has the same value as in blank. The argument blank is an object in which no field is set.
 func Additions(base, blank, patch map[string]any) map[string]any {
 	added := map[string]any{}
 	for key, change := range patch {
@@ -119,19 +116,18 @@ func Leaves(patch map[string]any) []Path {
 	return paths
 }
 
-// A Path leads to a field.
+// A Path is the list of the keys that lead to a field.
 type Path []string
 
-// String returns the path as it is shown: its elements with dots between them.
+// String returns the keys of the path with dots between them.
 func (p Path) String() string { return strings.Join(p, ".") }
 
-// NewPath reads a path such as "atProvider.messages".
+// NewPath parses a path such as "atProvider.messages".
 func NewPath(path string) Path {
 	return strings.Split(path, ".")
 }
 
-// Without returns m without what the paths lead to, and without maps that are
-// empty then.
+// Without returns m without the fields of the paths. It also removes maps that become empty.
 func Without(m map[string]any, paths []Path) map[string]any {
 	result := maps.Clone(m)
 	for _, path := range paths {
@@ -161,8 +157,7 @@ func cut(m map[string]any, path Path) map[string]any {
 	return result
 }
 
-// Missing returns the paths, each after the prefix, of what want has and have has
-// not.
+// Missing returns the paths of the fields that want has and have does not have. Each path begins with the prefix.
 func Missing(want, have map[string]any, prefix string) []string {
 	var paths []string
 	for key, value := range want {

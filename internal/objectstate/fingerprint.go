@@ -2,12 +2,12 @@ package objectstate
 
 import "time"
 
-// Significant has the values of a record that can make a difference to later decisions.
+// Significant has the values of a record that can affect later decisions.
 type Significant [30]uint64
 
-// Significant returns the values of the record that can make a difference to the decisions of a reconciler, except
-// for their time and their messages. role returns a number for a text by its meaning, such as a name or the id of
-// an attempt; it is not called for an empty text. Counters and times count as zero or nonzero.
+// Significant returns the values of the record that can affect the decisions of a reconciler, without times and
+// messages. Counters and times count only as zero or nonzero. The function role maps a text, such as a name or the ID
+// of an attempt, to a number for its meaning. It is not called for an empty text.
 func (r *Record) Significant(role func(string) uint64) Significant {
 	text := func(s string) uint64 {
 		if s == "" {

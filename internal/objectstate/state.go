@@ -1,7 +1,7 @@
-// Package objectstate defines the memory of a managed reconciler for each object, beyond the stored object. It has
-// plain values only, so that a snapshot can be taken, compared and restored; parts of a running process (metrics,
-// list members, reservations) stay in the reconciler. The loss of a state, by a restart, may cost time or a request,
-// never safety. Start with State and Cold.
+// Package objectstate defines the memory of a managed reconciler for each object, in addition to the stored object.
+// It has only plain values, so that a snapshot can be taken, compared and restored. Parts of a running process, such
+// as metrics, list members and reservations, are elsewhere in the reconciler. The loss of a state by a restart may
+// cost time or a request, but does not affect safety. Start with State and Cold.
 package objectstate
 
 import (
@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// An Instant is a time in a third of the memory of a time.Time: the time since the reconciler was made, by its
-// clock. Zero means unknown.
+// An Instant is a time that takes a third of the memory of a time.Time. It is the time since the reconciler was made,
+// by the reconciler's clock. Zero means unknown.
 type Instant time.Duration
 
-// A State is kept for each object, and therefore small. The zero value is that of an unknown object. It is not safe
-// for concurrent use: only the pass of that object uses it.
+// A State is kept for each object, and is therefore small. The zero value is the state of an unknown object. It is
+// not safe for concurrent use. Only the pass of the object uses it.
 type State struct {
 	Object
 	Resource
@@ -48,8 +48,8 @@ type Resource struct {
 	Backend  *string     // the identity of the external system according to the object; nil: none
 }
 
-// A Cold is the part of the state that is empty for most objects, most of the time: only an unhealthy object has it, or
-// one with connection details.
+// A Cold is the part of the state that is usually empty. Only an unhealthy object, or an object with connection
+// details, has one.
 type Cold struct {
 	Retries
 	Deletion
@@ -58,7 +58,7 @@ type Cold struct {
 	Reports
 }
 
-// Retries are the events that passes wait for, and how often they have waited.
+// Retries are the events for which passes wait, and how often they have waited.
 type Retries struct {
 	TriedIntent UserIntent // the request of a user that the last pass handled, while the status does not show it
 	Changed     Instant    // when the change was made whose effect the passes wait for
@@ -70,7 +70,7 @@ type Retries struct {
 	Conflicts int // consecutive passes that ended in a conflict
 }
 
-// A Deletion is how far the deletion of an object is.
+// A Deletion is the progress of the deletion of an object.
 type Deletion struct {
 	DeleteSent       time.Time // when the last Delete was sent
 	FinalizerRemoved bool      // the author's finalizer was removed
@@ -102,7 +102,7 @@ type Publication struct {
 	Details     string            // the state of the details of the last creation, which the object may call pending
 }
 
-// Reports are the last reports, which are not repeated, and the results of status writes.
+// Reports are the last reports, which the reconciler does not repeat, and the results of status writes.
 type Reports struct {
 	Reworded          Rewordings        // how often the message of a failure changed
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
@@ -114,14 +114,14 @@ type Reports struct {
 	VolatileWritten   time.Time         // when volatile fields were last written
 }
 
-// An Intent has the marks of an object before Create is called.
+// An Intent has the annotations of an object that record a creation, as they were before Create was called.
 type Intent struct {
 	Pending string // the time
 	Attempt string // the id
 	Before  string // the former value of the annotation of the attempt
 }
 
-// A Dropped is a change of the status that the API server accepted and did not store.
+// A Dropped is a change of the status that the API server accepted but did not store.
 type Dropped struct {
 	Change [sha256.Size]byte // the digest of the change and its base
 	Times  int               // how often it was sent
@@ -150,11 +150,11 @@ type Rewordings struct {
 	Count int       // how often with another message since
 }
 
-// A CreationRef identifies the external resource that an object stands for: the creation or
-// adoption that it is marked with, and the external name.
+// A CreationRef identifies the external resource of an object. It consists of the creation or adoption that the
+// annotations record, and of the external name.
 type CreationRef struct{ Mark, Name string }
 
-// ParseCreationRef parses the result of String, and returns the zero value for any other text.
+// ParseCreationRef parses the result of String. For any other text it returns the zero value.
 func ParseCreationRef(text string) CreationRef {
 	mark, quoted, ok := strings.Cut(text, " of ")
 	name, err := strconv.Unquote(quoted)
@@ -165,18 +165,18 @@ func ParseCreationRef(text string) CreationRef {
 	return CreationRef{mark, name}
 }
 
-// String returns the reference as it is in the message of the condition Created.
+// String returns the text for the reference in the message of the condition Created.
 func (c CreationRef) String() string { return c.Mark + " of " + strconv.Quote(c.Name) }
 
-// Is reports whether a text is the result of String.
+// Is reports whether a text equals the result of String.
 func (c CreationRef) Is(text string) bool {
 	_, name := c.MatchesCondition(text)
 
 	return name
 }
 
-// MatchesCondition reports whether the message of a condition Created is about the creation, and whether it is
-// about this name of it, too.
+// MatchesCondition reports whether the message of a condition Created is about the creation, and whether it also has
+// the external name of the reference.
 func (c CreationRef) MatchesCondition(text string) (creation, name bool) {
 	rest, marked := strings.CutPrefix(text, c.Mark)
 	rest, creation = strings.CutPrefix(rest, " of ")
@@ -185,7 +185,7 @@ func (c CreationRef) MatchesCondition(text string) (creation, name bool) {
 	return marked && creation, marked && creation && rest == string(strconv.AppendQuote(quoted[:0], c.Name))
 }
 
-// A Key identifies an object. Another object of the same name has another UID.
+// A Key identifies an object. Two objects with the same name have different UIDs.
 type Key struct {
 	Object types.NamespacedName
 	UID    types.UID
@@ -217,16 +217,16 @@ func (r Record) Clone() Record {
 	return r
 }
 
-// A Keeper has the memory: a reconciler. Neither method is safe during a pass.
+// A Keeper holds the memory. A reconciler implements it. Its methods must not be called during a pass.
 type Keeper interface {
-	// Records calls visit with each record, whose contents may be read until it returns.
+	// Records calls visit with each record. Visit may read the content of the record until it returns.
 	Records(visit func(Key, Record))
-	// Replace replaces all records. It keeps the map that it is given.
+	// Replace replaces all records. The Keeper takes ownership of the map.
 	Replace(map[Key]Record)
 }
 
-// A Handle gives access to the memory of a reconciler: the code that makes the reconciler passes one in, and the
-// reconciler sets itself. The zero value has no reconciler.
+// A Handle gives access to the memory of a reconciler. The code that makes the reconciler passes a Handle to it, and
+// the reconciler sets the Keeper. The zero value has no reconciler.
 type Handle struct{ Keeper }
 
 // Snapshot returns a copy of the memory.
@@ -239,7 +239,7 @@ func (h *Handle) Snapshot() map[Key]Record {
 	return out
 }
 
-// Restore replaces the memory by a snapshot, which can be restored again.
+// Restore replaces the memory with a snapshot. The snapshot can be restored again.
 func (h *Handle) Restore(snapshot map[Key]Record) {
 	if h.Keeper == nil {
 		return

@@ -1,5 +1,5 @@
-// Package records keeps a record in memory for each object that exists, for state of a process
-// that is not stored in the object. Start with New.
+// Package records keeps a record in memory for each existing object, for state of a process that is not stored in the
+// object. Start with New.
 package records
 
 import (
@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Records are kept by the name of an object, but each belongs to a UID: another object under
-// the same name begins with an empty one. They may be used concurrently; access to the content
-// of a record is up to the caller. The zero value is not usable.
+// Records holds records by the name and UID of an object. An object with the name of another object, but another UID,
+// begins with an empty record. Records may be used concurrently, but the caller has to synchronize access to the
+// content of a record. The zero value is not usable.
 type Records[R any] struct {
 	gone func(*R)
 
@@ -24,7 +24,7 @@ type entry[R any] struct {
 	record R
 }
 
-// New returns empty Records. Unless gone is nil, it is called with each record that is dropped.
+// New returns empty Records. It calls gone, unless gone is nil, with each record that is dropped.
 func New[R any](gone func(*R)) *Records[R] {
 	if gone == nil {
 		gone = func(*R) {}
@@ -33,8 +33,8 @@ func New[R any](gone func(*R)) *Records[R] {
 	return &Records[R]{gone: gone, records: map[types.NamespacedName]*entry[R]{}}
 }
 
-// Of returns the record of an object, a new one if there is none. The record of another object
-// under its name is dropped.
+// Of returns the record of an object. If there is none, it adds an empty record. It drops the record of another
+// object with the same name.
 func (r *Records[R]) Of(name types.NamespacedName, uid types.UID) *R {
 	r.mu.Lock()
 	before := r.records[name]
@@ -63,7 +63,8 @@ func (r *Records[R]) Peek(name types.NamespacedName, uid types.UID) *R {
 	return nil
 }
 
-// At returns the record that is kept under a name, and the UID of its object, or "" and nil.
+// At returns the record of the object with the given name, and the UID of the object. If there is none, it returns ""
+// and nil.
 func (r *Records[R]) At(name types.NamespacedName) (types.UID, *R) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +76,7 @@ func (r *Records[R]) At(name types.NamespacedName) (types.UID, *R) {
 	return "", nil
 }
 
-// Forget drops the record of an object that is gone, if there is one.
+// Forget drops the record of an object that is gone. If there is none, it does nothing.
 func (r *Records[R]) Forget(name types.NamespacedName) {
 	r.mu.Lock()
 	e := r.records[name]
@@ -97,7 +98,7 @@ func (r *Records[R]) Clear() {
 	}
 }
 
-// Each calls visit with each record, in no order.
+// Each calls visit with each record, in no particular order.
 func (r *Records[R]) Each(visit func(types.NamespacedName, types.UID, *R)) {
 	r.mu.Lock()
 	all := maps.Clone(r.records)
@@ -107,7 +108,7 @@ func (r *Records[R]) Each(visit func(types.NamespacedName, types.UID, *R)) {
 	}
 }
 
-// Len returns how many records there are.
+// Len returns the number of records.
 func (r *Records[R]) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// withoutBlocks removes PEM blocks and similar blocks, such as the parts
-// of a NATS credentials file. One that does not end reaches to the end.
+// withoutBlocks removes PEM blocks and similar blocks, such as the parts of a NATS credentials file. A block without
+// an end reaches to the end of the text.
 func withoutBlocks(s string) string {
 	const begin, end, dashes = "-----BEGIN ", "-----END ", "-----"
 
@@ -39,8 +39,8 @@ func withoutBlocks(s string) string {
 	}
 }
 
-// withoutUserinfo removes user, password or token from URLs of any scheme. If open, s was
-// truncated, and the @ after the userinfo may be missing.
+// withoutUserinfo removes user, password and token from URLs of any scheme. If open is true, s was truncated, and the
+// @ after the userinfo may be missing.
 func withoutUserinfo(s string, open bool) string {
 	const scheme = "://"
 
@@ -74,9 +74,8 @@ func withoutUserinfo(s string, open bool) string {
 	}
 }
 
-// userinfoLen returns the length of the userinfo that url, which lacks its
-// scheme, begins with. A password can hold characters that end the authority of
-// a correct URL; the text at hand is often the complaint about just that.
+// userinfoLen returns the length of the userinfo at the beginning of url, which lacks its scheme. A password may
+// contain characters that end the authority of a correct URL, because the text is often an error about such a URL.
 func userinfoLen(url string, open bool) int {
 	authority := url
 	if i := strings.IndexAny(url, "/?#"); i >= 0 {

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// recent has the last results of String for the whole process. A failure is repeated with
-// the same text and reported in several places each time, and to redact a text takes a good
-// part of a millisecond: without it a simulation takes twice as long. It is global because
-// the places share nothing but the text; it has no effect on any result.
+// recent has the last results of String for the whole process. A failure is repeated with the same text and reported
+// in several places each time, and the redaction of a text takes a good part of a millisecond. Without recent a
+// simulation takes twice as long. It is global because the places share only the text. It has no effect on any
+// result.
 var recent cache
 
-// A cache has redacted texts by the digest of their inputs, so that it keeps no secret. The
-// zero value is empty. It may be used concurrently.
+// A cache has redacted texts by the digest of their inputs, so it stores no secret. The zero value is empty. It may
+// be used concurrently.
 type cache struct {
 	mu       sync.RWMutex
 	current  map[digest]string

@@ -11,8 +11,8 @@ const (
 	tooGreat = 1 << 24
 )
 
-// entity reads what is escaped by an ampersand that stands before s[i]: a name or a number,
-// and a semicolon.
+// entity reads the name or number of an HTML entity, and the semicolon after it, at s[i]. The ampersand is before
+// s[i].
 func entity(s string, i int, fold folding) (r rune, next int, ok bool) {
 	var name [longestEntity]byte
 

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// inner returns the secrets within a secret. Credentials are often a document or a URL,
-// and an error contains a single value of it: the password of an object, of a line or of a
-// URL. Values that are no secrets, such as the name of a user or a host, are not returned:
-// errors would be useless without them. In a JSON document all values are secret except
-// those whose key or form shows that they are not; in other lines only those of secret keys.
+// inner returns the secrets within a secret. Credentials are often a document or a URL, and an error may contain only
+// one value of it, such as a password. In a JSON document all values are secret, except values whose key or form
+// shows that they are not. In other documents only the values of secret keys are secret. Values such as a user name
+// or a host name are not returned, because errors would be useless without them.
 func inner(secret string) []string {
 	secret = strings.TrimSpace(secret)
 
@@ -121,7 +120,7 @@ var (
 		`|development)$`)
 )
 
-// password returns the password of a URL, or the token that stands in its place.
+// password returns the password of a URL. If a URL has a token instead, it returns the token.
 func password(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User == nil {

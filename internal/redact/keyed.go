@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// keys matches the key of a secret value: a name such as password, perhaps the end of a
-// longer one, perhaps quoted, and a separator. Its groups are the name, the
-// quote and the separator.
+// keys matches the key of a secret value. A key is a name such as password, or a longer name that ends with it,
+// possibly in quotes, and a separator. The groups are the name, the quote and the separator.
 var keys = regexp.MustCompile(`(?i)` +
 	`(authorization|pass(?:word|wd|phrase)|pwd|secret|token|credential` +
 	`|(?:api|access|private|secret|signing|encryption|account|shared|auth|hmac|jwt|admin|subscription|application` +
@@ -20,8 +19,8 @@ var keys = regexp.MustCompile(`(?i)` +
 	"(\\\\*[\"'`]?\\]?)" +
 	`[ \t]*(=>|:=|=+|:|%3[ad])\s*`)
 
-// weak names are secret only before an equals sign or as the key of an object:
-// in a sentence they are words.
+// weak names are secret only before an equals sign or as the key of an object, because in a sentence they are
+// ordinary words.
 var weak = regexp.MustCompile(`(?i)^(?:auth|pass|sig|signature)$`)
 
 // schemes finds the authentication schemes of HTTP where no header is named.
@@ -94,7 +93,7 @@ func withoutKeyed(s string) string {
 	}
 }
 
-// A key is what stands before a value.
+// A key is the text before a value.
 type key struct {
 	before string // the text up to the name
 	name   string
@@ -103,7 +102,7 @@ type key struct {
 	sep    string // with the spaces behind it
 }
 
-// valueLen returns how much of rest, which follows the key, is secret.
+// valueLen returns the length of the secret at the beginning of rest. The text rest follows the key.
 func (k key) valueLen(rest string) int {
 	switch {
 	case weak.MatchString(k.name) && k.quote == "" && !strings.Contains(k.sep, "="):
@@ -181,8 +180,7 @@ func withoutSchemes(s string) string {
 	}
 }
 
-// introduces reports whether the first word of s is no value, but itself the key
-// of one.
+// introduces reports whether the first word of s is not a value but the key of a value.
 func introduces(s string) bool {
 	word := firstWord(s)
 	m := keys.FindStringIndex(word)
@@ -197,7 +195,7 @@ func isScheme(s string) bool {
 	return m != nil && m[0] == 0
 }
 
-// firstWord returns the first word of s, or the beginning of one that is no name.
+// firstWord returns the first word of s. If the word is not a name, it returns the beginning of the word.
 func firstWord(s string) string {
 	s = s[:min(len(s), longestName)]
 	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
@@ -207,8 +205,8 @@ func firstWord(s string) string {
 	return s
 }
 
-// isProse reports whether s goes on as a sentence. After a quoted key it does so
-// with any two words, because an object would have a quoted value there.
+// isProse reports whether s continues as a sentence. After a quoted key any two words are a sentence, because an
+// object would have a quoted value there.
 func isProse(s string, afterQuote bool) bool {
 	word := firstWord(s)
 	next := strings.TrimLeftFunc(s[len(word):], unicode.IsSpace)
@@ -226,7 +224,7 @@ func isWord(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) < 0
 }
 
-// isStatusCode knows the codes of HTTP, as in "cannot fetch token: 401".
+// isStatusCode reports whether the text is an HTTP status code, as in "cannot fetch token: 401".
 func isStatusCode(s string) bool {
 	return len(s) == 3 && s[0] >= '1' && s[0] <= '5' && strings.Trim(s, "0123456789") == ""
 }
@@ -256,8 +254,8 @@ func headerLen(s string) int {
 // parameter is the name before a value in the header of a request.
 var parameter = regexp.MustCompile("^[A-Za-z][\\w-]*[ \\t]*=[ \\t]*(?:(\\\\*[\"'`])|[^\\s,=]+)")
 
-// parameterLen is valueLen for a value that may have a name. A quoted one can have spaces
-// and commas, and only a comma separates it from the text after it.
+// parameterLen is valueLen for a value that may have a name. A quoted value may contain spaces and commas. Only a
+// comma separates it from the text after it.
 func parameterLen(s string) int {
 	m := parameter.FindStringSubmatchIndex(s)
 
@@ -273,8 +271,8 @@ func parameterLen(s string) int {
 	}
 }
 
-// valueLen returns the length of the value that s begins with. A value that is
-// quoted or in brackets and does not end reaches to the end of s.
+// valueLen returns the length of the value at the beginning of s. A value in quotes or brackets without an end
+// reaches to the end of s.
 func valueLen(s string) int {
 	if strings.HasPrefix(s, mark) && endsValue(s[len(mark):], 0, 0) {
 		return len(mark)
@@ -293,10 +291,9 @@ func valueLen(s string) int {
 	return bareLen(s)
 }
 
-// quotedLen is valueLen for a value whose opening quote stands after a number of
-// backslashes, because it was quoted again as a whole. The closing quote has as
-// many, apart from those that stand for a backslash at the end of the value, and
-// nothing that could belong to the value follows it.
+// quotedLen is valueLen for a value whose opening quote follows a number of backslashes, because the value was quoted
+// again. The closing quote has the same number of backslashes, apart from backslashes that belong to the end of the
+// value. No text that could belong to the value follows it.
 func quotedLen(s string, slashes int) int {
 	quote, run := s[slashes], 0
 
@@ -330,8 +327,8 @@ func endsValue(after string, quote byte, slashes int) bool {
 	return strings.IndexByte(" \t\n,;:.)]}>&\\\"'`", after[0]) >= 0 || strings.HasPrefix(after, "/>")
 }
 
-// bareLen is valueLen for a value without quotes: it ends at a space outside of
-// brackets. Punctuation behind it is not counted.
+// bareLen is valueLen for a value without quotes. The value ends at a space outside of brackets. Punctuation at its
+// end does not count.
 func bareLen(s string) int {
 	depth, end := 0, len(s)
 
@@ -364,9 +361,8 @@ func bareLen(s string) int {
 	return end
 }
 
-// IsSecretKey reports whether name is the key of a secret value, such as
-// password, clientSecret or example.com/api-token. That of a reference to one,
-// such as secretRef, is not.
+// IsSecretKey reports whether name is the key of a secret value, such as password, clientSecret or
+// example.com/api-token. The key of a reference to a secret, such as secretRef, is not.
 func IsSecretKey(name string) bool {
 	if !mentions(name, inKeys) {
 		return false

@@ -10,21 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// A Mask removes known secrets from texts, anywhere and in these forms: verbatim; in
-// upper or lower case; escaped for a URL, for HTML, a JSON or Go string (also with octal
-// escapes), once or several times; with quotes doubled, or escaped for a shell; in base64,
-// alone or within a longer text, also twice, or of the form escaped for JSON or a URL; as
-// hexadecimal digits, also with spaces or colons between, or as decimal or hexadecimal
-// numbers; broken by spaces, line ends and their continuations; and truncated at the end of
-// the text, if eight characters of it are left. Of a secret with several lines, each longer
-// line is a secret too, and so is the password in a URL or in a document of keys and values.
-// Of a JSON document all values are secrets, except those whose key or form shows that they
-// are none, such as the name of a host.
+// A Mask removes known secrets from texts. It finds a secret anywhere in a text, in these forms:
 //
-// Secrets of less than six characters are not masked: they would be found in any
-// text. Nil, and the zero value, know no secret. A Mask may be used concurrently.
-// It does not show its secrets when it is printed. It is prepared at the first text, so
-// that a mask per pass costs nothing in a pass without a report.
+//   - verbatim, in upper case or in lower case;
+//   - escaped for a URL, for HTML, or as a JSON or Go string (also with octal escapes), once or several times;
+//   - with doubled quotes, or escaped for a shell;
+//   - in base64, alone or within a longer text, also twice, or in base64 that is escaped for JSON or a URL;
+//   - as hexadecimal digits, also with spaces or colons between them, or as decimal or hexadecimal numbers;
+//   - broken by spaces, by line ends or by continuations of lines;
+//   - truncated at the end of the text, if at least eight characters of it are left.
+//
+// Each longer line of a secret with several lines is a secret, too. So is the password in a URL, or in a document of
+// keys and values. All values of a JSON document are secrets, except values whose key or form shows that they are not
+// secret, such as a host name.
+//
+// Secrets of less than six characters are not masked, because they would be found in any text. A nil Mask and the
+// zero value have no secrets. A Mask may be used concurrently. It does not show its secrets when it is printed. It is
+// prepared when it masks the first text, so a mask that is not used costs nothing.
 type Mask struct {
 	secrets []string
 	once    sync.Once
@@ -36,8 +38,7 @@ type Mask struct {
 	hash    digest // of the secrets
 }
 
-// NewMask returns a mask of the secrets, which are copied. White space around a
-// secret does not count.
+// NewMask returns a mask of the secrets, which it copies. It ignores white space around a secret.
 func NewMask(secrets ...[]byte) *Mask {
 	m := &Mask{}
 	for _, s := range secrets {
@@ -49,8 +50,8 @@ func NewMask(secrets ...[]byte) *Mask {
 	return m
 }
 
-// String returns s without the secrets of the mask, and then as the function
-// String returns it: without those known by their place or look, and bounded.
+// String removes the secrets of the mask from s, and then calls the function String. That function removes secrets
+// that it finds by their place or shape, and limits the length.
 func (m *Mask) String(s string) string {
 	if m.empty() {
 		return String(s)
@@ -60,7 +61,7 @@ func (m *Mask) String(s string) string {
 	return recent.get(keyOf(m.hash, s), func() string { return m.Long(s, MaxLen) })
 }
 
-// Long is String with another bound, which must be at least 64 bytes.
+// Long is String with another maximum length in bytes, which must be at least 64.
 func (m *Mask) Long(s string, limit int) string {
 	if m.empty() {
 		return Long(s, limit)
@@ -74,8 +75,7 @@ func (m *Mask) Long(s string, limit int) string {
 	return long(masked, limit, len(seen) < len(s))
 }
 
-// Text returns s without the secrets of the mask, and otherwise as it is: not
-// bounded, and with secrets that the mask does not know.
+// Text returns s without the secrets of the mask. It does not limit the length, and does not remove other secrets.
 func (m *Mask) Text(s string) string {
 	if m.empty() {
 		return s
@@ -84,7 +84,7 @@ func (m *Mask) Text(s string) string {
 	return m.masked(s, false)
 }
 
-// Error is the function Error with the text of String.
+// Error is the function Error, with a text that Mask.String redacts.
 func (m *Mask) Error(err error) error {
 	r, done := err.(*redacted) //nolint:errorlint // Only what is redacted as a whole needs no more of it.
 	if err == nil || m == nil || done && m.empty() {
@@ -103,7 +103,7 @@ func (m *Mask) Error(err error) error {
 	}
 }
 
-// Format prints a mask without its secrets, whatever the verb.
+// Format prints a mask without its secrets, for every verb.
 func (m *Mask) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, mark) // Format has no result: an error of the writer cannot be returned.
 }
@@ -188,8 +188,8 @@ func (n *patternSet) beginning(r rune) []*pattern {
 // that costs more is masked from there on.
 const readBudget = 2 << 20
 
-// masked returns s with a mark in place of every pattern. If cut, s goes on, and
-// the beginning of a pattern at its end is one, however short.
+// masked returns s with the mark in place of every pattern. If cut is true, s was truncated, and an incomplete
+// pattern at its end is masked too, even if little of it is left.
 func (n *patternSet) masked(s string, cut bool) string {
 	var b strings.Builder
 
@@ -247,7 +247,7 @@ func (n *patternSet) masked(s string, cut bool) string {
 	return b.String()
 }
 
-// A finding is a pattern that was found, and where it ends. The zero value is none.
+// A finding is a pattern that was found, and the index of its end. The zero value means that none was found.
 type finding struct {
 	*pattern
 	end  int
@@ -268,11 +268,10 @@ func (n *patternSet) longest(s string, i int, cut bool, left *int) finding {
 	return best
 }
 
-// minPrefix is how many characters of a secret are taken for it if the text ends
-// there.
+// minPrefix is how many characters of a secret suffice at the end of a truncated text.
 const minPrefix = 8
 
-// maxEscape is more than an escape has characters before it is complete.
+// maxEscape exceeds the number of characters of an incomplete escape.
 const maxEscape = 16
 
 // match returns where the pattern ends that begins at s[i], or 0.
@@ -315,8 +314,8 @@ func isHalf(s string) bool {
 	return len(s) <= maxEscape && half.FindString(s) == s
 }
 
-// ending is what may follow where a text was truncated: the rest of an escape, and
-// either dots or closing punctuation.
+// ending matches the text at the place where a text was truncated. That is the rest of an escape, and then either
+// dots or closing punctuation.
 var ending = regexp.MustCompile("^((?:%[0-9A-Fa-f]?|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,4})|" +
 	"\\\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?|[0-3][0-7]?)?)?)(?:\\.\\.\\.|…|[\\s\"'`)\\]}>.,;:!\\\\]*$)")
 

@@ -30,9 +30,8 @@ var (
 	number = regexp.MustCompile(`^\d{1,7}$`)
 )
 
-// isPartOfName reports whether the key is a part of a name with colons in it, which goes on
-// with rest: that of a resource of AWS, of a user of Kubernetes, of a host with its port or
-// of an image with its tag.
+// isPartOfName reports whether the key is a part of a name that contains colons and continues with rest. Such a name
+// belongs to an AWS resource, to a Kubernetes user, to a host with its port, or to an image with its tag.
 func (k key) isPartOfName(rest string) bool {
 	if k.quote != "" || k.sep != ":" && !strings.EqualFold(k.sep, "%3a") {
 		return false
@@ -68,8 +67,8 @@ func lastWord(s string) string {
 	return s[strings.LastIndexAny(s, " \t\r\n\"'`()[]{}<>,;=&?")+1:]
 }
 
-// isAnswer reports whether the value that rest begins with is no secret: yes or no, how many
-// secrets there are, or nothing.
+// isAnswer reports whether the value at the beginning of rest is not a secret: yes or no, the number of secrets, or
+// nothing.
 func (k key) isAnswer(rest string) bool {
 	word := rest[:min(len(rest), longestAnswer)]
 
@@ -87,8 +86,8 @@ func (k key) isAnswer(rest string) bool {
 	return answer.MatchString(word) || strings.EqualFold(k.end, "s") && number.MatchString(word)
 }
 
-// isHarmless reports whether the value of the key, with what is behind it, is the name of a
-// Secret, a reference to one, or empty.
+// isHarmless reports whether the value of the key, with the text after it, is empty, the name of a Secret, or a
+// reference to a secret.
 func (k key) isHarmless(value, after string) bool {
 	switch {
 	case strings.Trim(value, "\\\"'`") == "":
@@ -100,7 +99,7 @@ func (k key) isHarmless(value, after string) bool {
 	}
 }
 
-// isReference reports whether a value in braces says where a secret is, and no more.
+// isReference reports whether a value in braces only refers to a secret.
 func isReference(value string) bool {
 	if !strings.HasPrefix(value, "{") || len(value) > longestName {
 		return false

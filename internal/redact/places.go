@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A place is where a secret stands that has no key with an equals sign or a colon before it.
+// A place is the position of a secret that has no key with an equals sign or a colon before it.
 type place struct {
 	// hints are parts in lower case, of which each text with such a place has one.
 	hints []string
@@ -315,8 +315,8 @@ func elementLen(s string) int {
 	}
 }
 
-// namedLen is elementLen for an element with the name of a secret: the end tag has the same
-// name, unless the text was truncated. A word in angle brackets can be part of a sentence.
+// namedLen is elementLen for an element with the name of a secret. The end tag has the same name, unless the text was
+// truncated. A word in angle brackets without an end tag may be part of a sentence.
 func namedLen(s string) int {
 	n := elementLen(s)
 

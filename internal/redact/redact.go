@@ -1,21 +1,16 @@
-// Package redact makes text fit to be shown: it takes secrets out of errors
-// before they reach a condition, an event or a log, and bounds their length.
+// Package redact removes secrets from the texts of errors before they reach a condition, an event or a log, and
+// limits their length. Begin with String for a text, Error for an error, and NewMask for known secrets.
 //
-// It finds secrets by their place (userinfo of a URL, the value of a
-// header, of a key such as password or token, of a flag, of an element of XML, a
-// PEM block, a statement of SQL) and by their shape (JSON web tokens, NATS
-// seeds, the public formats of keys of well-known services). That is a safety
-// net, no proof: a secret in the middle of a sentence that looks like a word, an id or
-// a digest is not found. testdata/secrets.txt has 47 shapes of
-// secrets, and a test the names of those that pass. In doubt it redacts too
-// much, but the 200 usual errors of testdata/ordinary.txt pass unchanged.
+// String finds a secret by its place or by its shape. Places are the userinfo of a URL, the value of a header, of a
+// key such as password or token, or of a flag, an XML element, a PEM block, and a SQL statement. Shapes are JSON web
+// tokens, NATS seeds, and the public formats of keys of well-known services. A Mask finds known secrets, such as the
+// credentials of a client, anywhere and in many forms.
 //
-// A Mask finds known secrets, such as the credentials of a client, anywhere and in many
-// forms. Begin with String for a text, Error for an error, and NewMask where secrets are
-// known.
+// String is a safety net without a guarantee. It does not find a secret in the middle of a sentence that looks like a
+// word, an ID or a digest. testdata/secrets.txt has 47 shapes of secrets, and a test lists the shapes that are not
+// found. In doubt String redacts too much, but the 200 usual errors of testdata/ordinary.txt stay unchanged.
 //
-// All functions may be called concurrently. They read the first 8 KiB of a text and
-// take time linear in that.
+// All functions may be called concurrently. They read the first 8 KiB of a text, in linear time.
 package redact
 
 import (
@@ -25,7 +20,7 @@ import (
 	"unicode"
 )
 
-// MaxLen is the greatest length of a redacted text, in bytes.
+// MaxLen is the maximum length of a redacted text, in bytes.
 const MaxLen = 1024
 
 const (
@@ -48,15 +43,14 @@ const (
 	rounds = 8
 )
 
-// String returns s without its secrets, as valid UTF-8 of at most MaxLen bytes.
-// Control characters other than newline and tab are replaced. String of its
-// result returns the result.
+// String returns s without its secrets, as valid UTF-8 of at most MaxLen bytes. It replaces control characters except
+// newline and tab. It is idempotent.
 func String(s string) string {
 	return recent.get(keyOf(digest{}, s), func() string { return Long(s, MaxLen) })
 }
 
-// Long is String with another bound, which must be at least 64 bytes. It reads the
-// first eight times as many.
+// Long is String with another maximum length in bytes, which must be at least 64. It reads at most eight times as
+// many bytes.
 func Long(s string, limit int) string {
 	seen := s[:min(len(s), windows*limit)]
 
@@ -83,8 +77,7 @@ func long(s string, limit int, cut bool) string {
 	return s
 }
 
-// without returns s without secrets found by place or shape. If cut, s is not the whole
-// text.
+// without returns s without the secrets that are found by place or shape. If cut is true, s was truncated.
 func without(s string, cut bool) string {
 	// Blocks are first: all their content is secret. Shapes are last: the rest of a line
 	// may have been redacted with its key.
@@ -97,9 +90,8 @@ func without(s string, cut bool) string {
 	return withoutTokens(s)
 }
 
-// Error returns an error with the text of err after String. It answers
-// errors.Is and errors.As as err does, but err itself cannot be unwrapped or
-// printed through it. A nil error stays nil.
+// Error returns an error with the redacted text of err. errors.Is and errors.As have the same results for it as for
+// err, but err itself cannot be unwrapped or printed through it. For nil it returns nil.
 func Error(err error) error {
 	if err == nil {
 		return nil
@@ -116,7 +108,7 @@ func Error(err error) error {
 	}
 }
 
-// IsRedacted reports whether err as a whole was made by Error.
+// IsRedacted reports whether err itself was made by Error. An error that wraps a result of Error does not count.
 func IsRedacted(err error) bool {
 	_, ok := err.(*redacted) //nolint:errorlint // only what is redacted as a whole
 
@@ -154,8 +146,8 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }
 
-// bounded cuts s so that it fits with the cut mark, which it gets in any case if
-// it was cut already. A character cut in two is dropped.
+// bounded truncates s so that it fits with the cut mark. If cut is true, s was truncated before, and gets the cut
+// mark even if it fits. A character that is cut in two is dropped.
 func bounded(s string, limit int, cut bool) string {
 	if len(s) <= limit && !cut {
 		return s

@@ -10,8 +10,8 @@ import (
 // query.
 const junk rune = -1
 
-// A folding is where a line break may divide a secret. Each reads a few texts
-// differently, such as a backslash before a newline and an n.
+// A folding determines where a line break may divide a secret. The foldings read a few texts differently, such as a
+// backslash before a newline and an n.
 type folding int
 
 const (
@@ -22,10 +22,9 @@ const (
 	foldings // How many there are.
 )
 
-// scan reads one character at s[i], however often it is escaped, and returns it with the
-// index after it. All escapes of one character yield that character: patterns and texts
-// are read alike, so that they match even if they are escaped differently. Upper case is
-// read as lower case.
+// scan reads one character at s[i], and returns it with the index after it. It decodes the character however often it
+// is escaped. Patterns and texts are read in the same way, so they match even if they are escaped differently. Upper
+// case is read as lower case.
 func scan(s string, i int, fold folding) (rune, int) {
 	if c := s[i]; c < utf8.RuneSelf && c != '%' && c != '\\' && c != '&' {
 		return canonicalASCII[c], i + 1

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Secrets collects the secrets that become known during an operation, so that they can be
-// removed from its errors, events and logs. The zero value has
-// none and is ready to use. It may be used concurrently.
+// Secrets collects the secrets that become known during an operation, so that they can be removed from its errors,
+// events and logs. The zero value is empty and ready to use. It may be used concurrently.
 type Secrets struct {
 	mu    sync.Mutex
 	known [][]byte
@@ -34,8 +33,8 @@ func Conceal(ctx context.Context, secrets ...[]byte) {
 	}
 }
 
-// Conceal adds the secrets of s to the collection of ctx, as the function Conceal does. Nil
-// has none. It is for secrets that several collections share, and copies none.
+// Conceal adds the secrets of s to the collection of ctx, like the function Conceal, but without copying them. Use it
+// for secrets that several collections share. A nil Secrets has none.
 func (s *Secrets) Conceal(ctx context.Context) {
 	to, ok := ctx.Value(secretsKey{}).(*Secrets)
 	if s == nil || !ok || to == s {
@@ -53,7 +52,7 @@ func (s *Secrets) Conceal(ctx context.Context) {
 	}
 }
 
-// Len returns how many secrets are known so far.
+// Len returns the number of secrets collected so far.
 func (s *Secrets) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,7 @@ func (s *Secrets) Len() int {
 	return len(s.known)
 }
 
-// Mask returns a mask of the secrets that are known so far, and of more.
+// Mask returns a mask of the secrets collected so far and of the given ones.
 func (s *Secrets) Mask(more ...[]byte) *Mask {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// A token is what secrets of one kind look like, whatever stands around them: how they
-// begin, and how many letters of an alphabet follow.
+// A token describes the shape of one kind of secret: its prefix, and how many letters of an alphabet follow. The text
+// around it does not matter.
 type token struct {
 	prefixes string // with spaces between them
 	of       *alphabet
@@ -227,8 +227,7 @@ func withoutTokens(s string) string {
 	return b.String()
 }
 
-// tokenLen returns the length of the token at s[i]. The point that ends a sentence is none
-// of it.
+// tokenLen returns the length of the token at s[i]. A point that ends a sentence does not belong to the token.
 func tokenLen(s string, i int) int {
 	for _, t := range beginning[s[i]] {
 		rest, ok := strings.CutPrefix(s[i:], t.prefixes)
@@ -249,8 +248,8 @@ func tokenLen(s string, i int) int {
 	return 0
 }
 
-// apart reports whether a word can begin at s[i]: no letter or digit is before it, but for
-// those of an escape.
+// apart reports whether a word can begin at s[i]. That is the case if no letter or digit is before it, except in an
+// escape.
 func apart(s string, i int) bool {
 	switch {
 	case i == 0 || !wordLetters[s[i-1]]:

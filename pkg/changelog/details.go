@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Details collects the details of an operation that a client reports for the change log.
-// The zero value is ready to use. It is safe for concurrent use.
+// Details collects the details that a client reports about an operation for the change log. The zero value is ready
+// to use. It is safe for concurrent use.
 type Details struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -16,15 +16,14 @@ type Details struct {
 // detailsKey is the key of Details in a context.
 type detailsKey struct{}
 
-// WithDetails returns a context in which Detail adds to d. A reconciler calls it for each
-// operation.
+// WithDetails returns a context in which Detail adds to d. The reconciler calls it for each operation.
 func WithDetails(ctx context.Context, d *Details) context.Context {
 	return context.WithValue(ctx, detailsKey{}, d)
 }
 
-// Detail adds a detail to the change log entry of the operation of ctx, such as the ID of
-// the request. Call it in Create, Update or Delete with their context. Without a change
-// log it does nothing. At most 64 details are kept, redacted and bounded like errors.
+// Detail adds a detail, such as the ID of the request, to the change log entry of the operation of ctx. Call it in
+// Create, Update or Delete with their context. Without a change log it does nothing. At most 64 details are kept.
+// They are redacted and limited in length like errors.
 func Detail(ctx context.Context, key, value string) {
 	d, ok := ctx.Value(detailsKey{}).(*Details)
 	if !ok {

@@ -1,15 +1,14 @@
-// Package changelog records the changes that a provider makes in the external system:
-// the operation, its object before and after, and its result.
+// Package changelog records the changes that a provider makes in the external system. An entry has the operation, the
+// object before and after it, and its result.
 //
-// Start with a Sink: NewJSON writes lines to a writer such as the standard output,
-// OpenFile to a file, NewEvents records Kubernetes events, and Multi combines several.
-// Put NewQueue in front of it and add the queue to the manager: the change log then
-// never delays or fails a reconcile. An entry is recorded after the result of the
+// Start with a Sink. NewJSON writes lines to a writer such as the standard output, and OpenFile to a file. NewEvents
+// records Kubernetes events. Multi combines several sinks. Put NewQueue in front of the sink, and add the queue to
+// the manager. The change log then never delays or fails a reconcile. An entry is recorded after the result of the
 // operation is stored in the object.
 //
-// Entries contain no secrets: Image redacts an object, and every sink and the queue
-// redact their entries again. A secret is recognized by its key, by its form, or by the
-// masks given to Image; an undeclared secret that looks like a word is not recognized.
+// Entries contain no known secrets. Image redacts an object, and every sink and the queue redact their entries again.
+// A secret is recognized by its key, by its form, or by the masks given to Image. An undeclared secret that looks
+// like a word is not recognized.
 package changelog
 
 import (
@@ -41,8 +40,8 @@ const (
 	OperationDelete Operation = "Delete"
 )
 
-// An Entry records one operation and its result. Operation and Name are required. Its
-// JSON form is stable: fields may be added, and keep their names and meaning.
+// An Entry records one operation and its result. Operation and Name are required. Its JSON form is stable: new fields
+// may be added, and existing fields keep their names and meaning.
 type Entry struct {
 	// Time of the operation.
 	Time time.Time
@@ -63,12 +62,11 @@ type Entry struct {
 	// Operation is the kind of change.
 	Operation Operation
 
-	// Attempt identifies a create among those of the same object. It is empty
-	// for other operations.
+	// Attempt identifies a create among the creates of the same object. It is empty for other operations.
 	Attempt string
 
-	// Before and After are images of the object, as Image returns them: after the
-	// observation, and at the end of the reconcile. Nil means no image.
+	// Before and After are the JSON of the object, as Image returns it. Before is the state after the observation. After
+	// is the state at the end of the reconcile. Nil means that the state is not recorded.
 	Before json.RawMessage
 	After  json.RawMessage
 
@@ -82,8 +80,8 @@ type Entry struct {
 
 // A Sink records entries. It must be safe for concurrent use.
 type Sink interface {
-	// Record the entry. It may block until ctx ends. The entry's maps and images
-	// are not changed by either side afterwards.
+	// Record records the entry. It may block until ctx ends. Neither the caller nor the sink changes the maps and the
+	// JSON of the entry afterwards.
 	Record(ctx context.Context, e Entry) error
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A File is a sink that appends lines of JSON to a file, like NewJSON. Only the owner may
-// read the file. If the file was moved or removed, for instance by a log rotation, the
-// next entry is written to a new file of the same name. It is safe for concurrent use.
+// A File is a sink that appends lines of JSON to a file, like NewJSON. Only the owner of the file may read it. If the
+// file was moved or removed, for instance by a log rotation, the next entry is written to a new file with the same
+// name. A File is safe for concurrent use.
 type File struct {
 	path string
 

@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// MaxImage is the greatest length of an image, in bytes. A longer image is replaced by
-// the identity of the object and a note.
+// MaxImage is the maximum length of the JSON that Image returns, in bytes. If the JSON of an object is longer, Image
+// returns the identity of the object and a note instead.
 const MaxImage = 64 << 10
 
 const (
@@ -36,13 +36,13 @@ type Masker interface {
 	Text(s string) string
 }
 
-// Image returns the object as JSON without its secrets, its managed fields and
-// the annotation in which kubectl keeps a copy. Secrets are the texts and numbers
-// under a key that names one (password, clientSecret, token), the data of a Secret,
-// texts that look like a secret, and those that one of the masks knows. A reference to
-// a Secret is kept. A nil object has a nil image.
+// Image returns the object as JSON without its secrets. It also omits the managed fields and the annotation in which
+// kubectl keeps a copy of the object. The JSON is never longer than MaxImage. For a nil object it is nil. Image does
+// not change the object.
 //
-// The object is not changed. The image is never longer than MaxImage.
+// These parts of the object count as secrets: the data of a Secret, texts and numbers under a key that names a secret
+// (password, clientSecret, token), texts that look like a secret, and secrets that one of the masks knows. A
+// reference to a Secret is kept.
 func Image(obj runtime.Object, masks ...Masker) (json.RawMessage, error) {
 	if v := reflect.ValueOf(obj); obj == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, nil

@@ -24,10 +24,9 @@ const (
 	logInterval = time.Minute
 )
 
-// A Queue is a buffer in front of a sink, so that recording does not block. It sends
-// the buffered entries one by one. It drops and counts an entry if the buffer is full,
-// if the sink fails or panics, or if the entry was not sent before the drain timeout.
-// No entry is sent twice.
+// A Queue is a buffer in front of a sink, so that Record does not block. It sends the buffered entries one by one,
+// and no entry twice. It drops an entry if the buffer is full, if the sink fails or panics, or if the entry was not
+// sent before the drain timeout. It counts the dropped entries.
 //
 // A Queue is a Sink and a Runnable of a manager. It is safe for concurrent use.
 type Queue struct {
@@ -50,24 +49,22 @@ type Queue struct {
 	loggedDropped uint64
 }
 
-// A QueueOption changes a Queue.
+// A QueueOption configures a Queue.
 type QueueOption func(*Queue)
 
-// WithBuffer sets the number of entries that the queue holds, at least one. The default
-// is 1024.
+// WithBuffer sets the number of entries that the queue holds. The default is 1024, and the minimum is one.
 func WithBuffer(n int) QueueOption {
 	return func(q *Queue) { q.entries = make(chan Entry, max(n, 1)) }
 }
 
-// WithSendTimeout sets the timeout of the sink for one entry. The default is ten seconds.
-// The queue waits for a sink that ignores its context, and drops entries that do not fit
-// into the buffer meanwhile.
+// WithSendTimeout sets the timeout of the sink for one entry. The default is ten seconds. If the sink ignores its
+// context, the queue waits for it, and meanwhile drops entries that do not fit into the buffer.
 func WithSendTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.sendTimeout = d }
 }
 
-// WithDrainTimeout sets how long the queue sends entries after it was stopped. The
-// default is ten seconds, less than the thirty seconds of a manager.
+// WithDrainTimeout sets how long the queue sends entries after it was stopped. The default is ten seconds. It should
+// be less than the graceful shutdown timeout of the manager, by default thirty seconds.
 func WithDrainTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.drainTimeout = d }
 }
@@ -84,8 +81,8 @@ func WithClock(c clock.PassiveClock) QueueOption {
 	return func(q *Queue) { q.clock = c }
 }
 
-// NewQueue returns a queue in front of the sink. Add it to a manager, or call Start:
-// before that it only buffers entries.
+// NewQueue returns a queue in front of the sink. Add the queue to a manager, or call Start. Before that the queue
+// only buffers entries.
 func NewQueue(s Sink, opts ...QueueOption) *Queue {
 	q := &Queue{
 		sink:         s,
@@ -102,8 +99,8 @@ func NewQueue(s Sink, opts ...QueueOption) *Queue {
 	return q
 }
 
-// Record buffers the entry. It does not block, and its error is always nil. The images of
-// the entry must not be changed afterwards.
+// Record buffers the entry. It does not block, and its error is always nil. The caller must not change the JSON of
+// the entry afterwards.
 func (q *Queue) Record(_ context.Context, e Entry) error {
 	e.Details = maps.Clone(e.Details)
 
@@ -131,11 +128,11 @@ func (q *Queue) enqueue(e Entry) bool {
 	}
 }
 
-// Start sends entries until ctx ends, and then the buffered ones until the drain
-// timeout. A second call returns an error.
+// Start sends entries until ctx ends. Then it sends the buffered entries until the drain timeout. A second call
+// returns an error.
 //
-// If the sink does not return when its context ends, Start returns anyway, and leaves
-// the goroutine that calls the sink running.
+// If the sink does not return when its context ends, Start returns without it. The goroutine that calls the sink
+// keeps running.
 func (q *Queue) Start(ctx context.Context) error {
 	if err := q.start(); err != nil {
 		return err

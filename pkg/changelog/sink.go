@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// NewJSON returns a sink that writes each entry as a line of JSON, with one call of
-// Write. It blocks as long as the writer does.
+// NewJSON returns a sink that writes each entry as a line of JSON, with one call of Write. Record blocks while the
+// writer blocks.
 func NewJSON(w io.Writer) Sink {
 	l := &lineWriter{}
 
@@ -85,9 +85,9 @@ const (
 	ReasonNotChanged event.Reason = "ExternalResourceNotChanged"
 )
 
-// NewEvents returns a sink that records an event of the object for each change. An event
-// has no images; its action is the operation, and that of a failed operation is a
-// warning. An entry without a name or a kind is an error.
+// NewEvents returns a sink that records a Kubernetes event about the object for each change. The action of the event
+// is the operation. The event of a failed operation is a warning. Events do not contain the object before and after
+// the change. Record returns an error for an entry without a name or a kind.
 func NewEvents(r event.Recorder) Sink {
 	return SinkFunc(func(_ context.Context, e Entry) error {
 		if e.Name == "" || e.GroupVersionKind.Kind == "" {
@@ -128,9 +128,9 @@ func eventOf(e Entry) event.Event {
 	return ev
 }
 
-// Multi returns a sink that records each entry in all sinks, one after the other, even if
-// some fail, and returns all errors. A sink that blocks delays the sinks after it; put a
-// queue in front of it to prevent that.
+// Multi returns a sink that records each entry in all sinks, one after the other. If some of them fail, it still
+// calls the others, and returns all errors. A sink that blocks delays the sinks after it. Put a queue in front of
+// such a sink.
 func Multi(sinks ...Sink) Sink {
 	return SinkFunc(func(ctx context.Context, e Entry) error {
 		var errs []error

@@ -1,10 +1,9 @@
-// Package conditions helps several writers to share the conditions of one
-// object: each stamps its conditions with the generation that they are about (Stamp), and
-// applies only its own changes to the conditions that the others have written
+// Package conditions lets several writers share the conditions of one object. Each writer sets the observed
+// generation of its conditions (Stamp). It applies only its own changes to conditions that other writers have written
 // meanwhile (Merge).
 //
-// The functions depend only on their arguments and may be called concurrently;
-// the caller must not use one object from several goroutines.
+// The functions depend only on their arguments and may be called concurrently. The caller must not use one object
+// from several goroutines.
 package conditions
 
 import (
@@ -21,10 +20,10 @@ type Conditioned interface {
 	GetCondition(ct commonv1.ConditionType) commonv1.Condition
 }
 
-// Stamp writes the generation into the object's conditions of the supplied types
-// that have none. ConditionedStatus.SetConditions clears the generation of a condition that
-// it sets without one, so these are the conditions that were set since the last Stamp.
-// Types that were never set are left alone, and a generation of zero changes nothing.
+// Stamp sets the observed generation of the object's conditions of the given types, where it is zero.
+// ConditionedStatus.SetConditions clears the observed generation of a condition that it sets without one. So Stamp
+// affects the conditions that were set since the last Stamp. It ignores types that were never set. If generation is
+// zero, it changes nothing.
 func Stamp(obj Conditioned, generation int64, types ...commonv1.ConditionType) {
 	for _, t := range types {
 		c := obj.GetCondition(t)
@@ -35,12 +34,12 @@ func Stamp(obj Conditioned, generation int64, types ...commonv1.ConditionType) {
 	}
 }
 
-// Merge returns the newest conditions with the changes between base and mine, type by type. Conditions
-// that differ between base and mine are those of mine, conditions that mine lacks are removed, and all
-// others, among them those that other writers added, changed or removed, are as in
-// newest. Added conditions come last, in the order of mine. No argument is changed.
+// Merge applies the changes from base to mine to the newest conditions, type by type, and returns the result. No
+// argument is changed.
 //
-// If a changed condition has the same status in newest, its transition time there is kept.
+// A condition that differs between base and mine is as in mine. A condition that mine lacks and base has is removed.
+// All other conditions are as in newest, with the changes of other writers. Added conditions come last, in the order
+// of mine. If a changed condition has the same status in newest, it keeps the transition time of newest.
 func Merge(base, mine, newest []commonv1.Condition) []commonv1.Condition {
 	s := commonv1.ConditionedStatus{Conditions: slices.Clone(newest)}
 

@@ -9,26 +9,25 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ErrClosed is returned by Acquire after Close.
+// ErrClosed is the error of Acquire after Close.
 var ErrClosed = errors.New("the connections are closed")
 
-// ErrDropped is returned by Acquire if Drop came while it waited.
+// ErrDropped is the error of Acquire if Drop was called while Acquire waited.
 var ErrDropped = errors.New("the connection was dropped while it was built")
 
-// Resolver returns the revision of the settings of a connection, and a function that
-// builds a connection with these settings. That function is called only if there is no
-// connection of this revision. After an error the connection is not handed out, unless
-// the error is marked by Unsure or by Missing.
+// Resolver returns the revision of the settings of a connection, and a function that builds a connection with these
+// settings. The cache calls the function only if it has no connection of this revision. After an error the cache
+// returns no connection, unless the error is marked by Unsure or by Missing.
 //
-// Both run once on behalf of all callers that wait. Their context has the values of the
-// first caller's context, but ends after the timeout, with Close, and when the connection
-// is built: a connection must not depend on it. The secrets that they read with package
-// credentials, or pass to external.Conceal, are redacted by every pass that gets the
-// connection or the error.
+// Both functions run once on behalf of all callers that wait. Their context has the values of the first caller's
+// context. It ends after the timeout, with Close, and when the connection is built. So a connection must not depend
+// on it.
+//
+// Every pass that gets the connection or the error redacts the secrets that the functions read with package
+// credentials or pass to external.Conceal.
 type Resolver[C any] func(ctx context.Context) (revision string, build func(ctx context.Context) (C, error), err error)
 
-// Cache has connections of one type. It must be created by New, and may be used
-// concurrently.
+// Cache holds connections of one type. It must be created by New, and may be used concurrently.
 type Cache[C any] struct {
 	close func(C)
 	o     options
@@ -84,9 +83,9 @@ type connection[C any] struct {
 	used     time.Time
 }
 
-// New returns an empty cache. It calls close once for each connection that is no longer
-// needed, when all of its leases are released. That happens inside Acquire, Release, Drop
-// or Close, so close should not take long.
+// New returns an empty cache. The cache calls close once for each connection that is no longer needed, when all
+// leases of the connection are released. It does so inside Acquire, Release, Drop or Close, so close should not take
+// long.
 func New[C any](close func(C), opts ...Option) *Cache[C] {
 	o := defaults()
 	for _, apply := range opts {
@@ -96,21 +95,20 @@ func New[C any](close func(C), opts ...Option) *Cache[C] {
 	return &Cache[C]{close: close, o: o, entries: map[string]*entry[C]{}, lastSweep: o.clock.Now()}
 }
 
-// Acquire returns a lease on the connection of the key. It resolves the revision if the
-// version differs from that of the last call, if the recheck interval has passed, or
-// after Recheck, and builds a connection if the revision has changed. Concurrent calls
-// share one build.
+// Acquire returns a lease on the connection of the key. It resolves the revision if the version differs from the
+// version of the last call, if the recheck interval has passed, or after Recheck. It builds a connection if the
+// revision has changed. Concurrent calls share one build.
 //
-// Errors of resolve and build are returned unchanged, and cached for the failure interval,
-// unless the version changes. Meanwhile no connection is handed out: its credentials may
-// have been revoked. There are two exceptions. After an error marked by Unsure, the last
-// connection of this version is still handed out, for a bounded time (see
-// WithUncertainty), and the revision is resolved again after each failure interval. After
-// an error marked by Missing, callers with ForDeletion still get the last connection of
-// this version.
+// Errors of resolve and build are returned unchanged. They are cached for the failure interval, unless the version
+// changes. Meanwhile Acquire returns no connection, because the credentials may have been revoked. There are two
+// exceptions:
 //
-// If ctx ends while Acquire waits, the error wraps that of the context, and the build
-// continues for other callers. After Close the error is ErrClosed.
+//   - After an error marked by Unsure, Acquire still returns the last connection of this version, for a limited time
+//     (see WithUncertainty). It resolves the revision again after each failure interval.
+//   - After an error marked by Missing, callers with ForDeletion still get the last connection of this version.
+//
+// If ctx ends while Acquire waits, the error wraps the error of the context, and the build continues for other
+// callers. After Close the error is ErrClosed.
 func (c *Cache[C]) Acquire(
 	ctx context.Context, key, version string, resolve Resolver[C], opts ...AcquireOption,
 ) (*Lease[C], error) {
@@ -140,10 +138,9 @@ func (c *Cache[C]) Acquire(
 	}
 }
 
-// Recheck forces the next Acquire of the key to resolve its revision, at most once per
-// failure interval (see WithFailureInterval). Call it for instance when the external
-// system rejects the credentials: a hundred objects that are rejected cause one build. An
-// unknown key is ignored.
+// Recheck makes the next Acquire of the key resolve its revision. Call it for instance when the external system
+// rejects the credentials. It has an effect at most once per failure interval (see WithFailureInterval), so a hundred
+// rejected objects cause one build. An unknown key is ignored.
 func (c *Cache[C]) Recheck(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,9 +150,9 @@ func (c *Cache[C]) Recheck(key string) {
 	}
 }
 
-// Drop removes the key: its connection is closed when its last lease is released, and the
-// next Acquire builds a new one. A build in progress is canceled, and callers that wait
-// for it get ErrDropped. An unknown key is ignored.
+// Drop removes the key. Its connection is closed when the last lease is released, and the next Acquire builds a new
+// connection. Drop cancels a build in progress, and callers that wait for it get ErrDropped. An unknown key is
+// ignored.
 func (c *Cache[C]) Drop(key string) {
 	c.mu.Lock()
 	var unused []*connection[C]
@@ -173,8 +170,8 @@ func (c *Cache[C]) Drop(key string) {
 	c.closeAll(unused)
 }
 
-// Close cancels all builds, waits until they have ended, and closes all connections: those
-// in use when their last lease is released. Further calls do nothing.
+// Close cancels all builds, waits until they have ended, and closes all connections. A connection in use is closed
+// when its last lease is released. Further calls do nothing.
 func (c *Cache[C]) Close() {
 	c.mu.Lock()
 	c.closed = true

@@ -2,18 +2,18 @@ package connection
 
 import "sync"
 
-// Lease is the right to use a connection. The connection is not closed before the lease is
-// released, even if it was replaced meanwhile. A lease may be used concurrently.
+// Lease is the right to use a connection. The connection stays open until the lease is released, even if the cache
+// has replaced it meanwhile. A lease may be used concurrently.
 type Lease[C any] struct {
 	conn    *connection[C]
 	release func()
 }
 
-// Value returns the connection. It must not be used after Release.
+// Value returns the connection. The connection must not be used after Release.
 func (l *Lease[C]) Value() C { return l.conn.value }
 
-// Release ends the use of the connection. If the connection was replaced and this was its
-// last lease, it is closed before Release returns. Further calls do nothing.
+// Release ends the use of the connection. If the cache has replaced the connection and this was its last lease,
+// Release closes it before it returns. Further calls do nothing.
 func (l *Lease[C]) Release() { l.release() }
 
 func (c *Cache[C]) lease(conn *connection[C]) *Lease[C] {

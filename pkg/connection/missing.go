@@ -7,22 +7,22 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Missing marks an error of a Resolver that means that the settings do not exist, such as a
-// Secret that was deleted. The connection is no longer handed out, except to callers with
-// ForDeletion: the deletion of a namespace removes its Secrets first, and without them
-// external resources could not be deleted. Such callers get the last connection of their
-// version, if there is one. It is closed at once when the Resolver returns other settings,
-// or an error that is neither Missing nor Unsure.
+// Missing marks an error of a Resolver as the answer that the settings do not exist, for example because a Secret was
+// deleted. Acquire then returns the connection only to callers with ForDeletion. The deletion of a namespace removes
+// its Secrets first, and without them external resources could not be deleted. Do not mark the error if the Secret
+// exists and lacks a key, because a user revokes credentials in that way.
 //
-// The connection is kept for a recheck interval, one minute by default, as objects may be
-// deleted after their Secret. From then on needed is called once per failure interval, and
-// the connection is closed when it returns false. The function reports whether an object
-// that is being deleted still uses the connection. It may be called concurrently, and must
-// not send requests, because it is called for as long as an object cannot be deleted. A
-// nil function counts as false. The function of the last error is used.
+// Callers with ForDeletion get the last connection of their version, if there is one. The cache closes it at once
+// when the Resolver returns other settings, or an error that is neither Missing nor Unsure.
 //
-// Do not mark the error if the Secret exists and lacks a key: that is how a user revokes
-// the credentials. The text stays that of err; nil stays nil.
+// The connection is kept for at least a recheck interval (by default one minute), because objects may be deleted
+// after their Secret. After that the cache calls needed once per failure interval, and closes the connection when
+// needed returns false. The function needed reports whether an object that is being deleted still uses the
+// connection. It may be called concurrently. It must not send requests, because it is called for as long as an object
+// cannot be deleted. A nil function counts as false. If there are several errors, the function of the last one is
+// used.
+//
+// The text of the result is the text of err. For nil it returns nil.
 func Missing(err error, needed func(ctx context.Context) bool) error {
 	if err == nil {
 		return nil
@@ -49,8 +49,8 @@ func (m *missing) Unwrap() error { return m.err }
 // AcquireOption configures a call of Acquire.
 type AcquireOption struct{ deletion bool }
 
-// ForDeletion sets whether the connection is for an object that is being deleted. Such an
-// object gets the last valid connection if its settings are Missing. The default is false.
+// ForDeletion sets whether the connection is for an object that is being deleted. Such an object gets the last valid
+// connection after an error marked by Missing. The default is false.
 func ForDeletion(deleted bool) AcquireOption { return AcquireOption{deletion: deleted} }
 
 func forDeletion(opts []AcquireOption) bool {

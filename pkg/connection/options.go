@@ -29,24 +29,22 @@ func defaults() options {
 // Option configures a Cache.
 type Option func(*options)
 
-// WithRecheckInterval sets how long a revision is used before it is resolved again. The
-// default is one minute. Values that are not positive are ignored.
+// WithRecheckInterval sets how long a revision is used before the cache resolves it again. The default is one minute.
+// Values that are not positive are ignored.
 func WithRecheckInterval(d time.Duration) Option {
 	return func(o *options) { set(&o.recheck, d) }
 }
 
-// WithFailureInterval sets how long an error of a Resolver or a build is cached, and the
-// minimum time between two builds that Recheck causes. An Unsure error is not returned
-// for that time if there is a connection. The default is five seconds. Values that are
-// not positive are ignored.
+// WithFailureInterval sets how long an error of a Resolver or a build is cached. It is also the minimum time between
+// two builds that Recheck causes. If there is a connection, an Unsure error is cached but not returned. The default
+// is five seconds. Values that are not positive are ignored.
 func WithFailureInterval(d time.Duration) Option {
 	return func(o *options) { set(&o.failure, d) }
 }
 
-// WithUncertainty sets how long a cached connection is still used while its Resolver
-// returns Unsure errors, since the first of them. Credentials that were revoked meanwhile
-// may be used that long. The default is ten minutes. Values that are not positive are
-// ignored.
+// WithUncertainty sets how long a cached connection is used while its Resolver returns Unsure errors. The time begins
+// with the first of these errors. Credentials that are revoked meanwhile may be used that long. The default is ten
+// minutes. Values that are not positive are ignored.
 func WithUncertainty(d time.Duration) Option {
 	return func(o *options) { set(&o.uncertainty, d) }
 }
@@ -57,15 +55,14 @@ func WithTimeout(d time.Duration) Option {
 	return func(o *options) { set(&o.timeout, d) }
 }
 
-// WithIdleTime sets how long an unused connection is kept, give or take a tenth. There is
-// no timer: the connection is closed by the first Acquire of any key after that, or by
-// Close. The default is ten minutes. Values that are not positive are ignored.
+// WithIdleTime sets how long an unused connection is kept, plus or minus a tenth. The default is ten minutes. There
+// is no timer: after that time, the next Acquire of any key closes the connection, or Close does. Values that are not
+// positive are ignored.
 func WithIdleTime(d time.Duration) Option {
 	return func(o *options) { set(&o.idle, d) }
 }
 
-// WithClock sets the clock. The default is the real clock, which the timeout of
-// WithTimeout always uses.
+// WithClock sets the clock. The default is the system clock. The timeout of WithTimeout always uses the system clock.
 func WithClock(c clock.PassiveClock) Option {
 	return func(o *options) { o.clock = c }
 }

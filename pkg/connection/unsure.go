@@ -6,11 +6,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Unsure marks an error of a Resolver that says nothing about the settings: they could not
-// be read because of a timeout, or because the API server is overloaded or unreachable.
-// The last connection is then still used for some time, see Cache.Acquire and
-// WithUncertainty. Do not mark errors after which the connection must not be used: settings
-// that do not exist, are forbidden or malformed. The text stays that of err; nil stays nil.
+// Unsure marks an error of a Resolver that shows nothing about the settings. An example is a timeout, or an API
+// server that is overloaded or unreachable. Acquire then still returns the last connection for some time, see
+// Cache.Acquire and WithUncertainty.
+//
+// Do not mark errors after which the connection must not be used: the settings do not exist, are forbidden or are
+// malformed. The text of the result is the text of err. For nil it returns nil.
 func Unsure(err error) error {
 	if err == nil {
 		return nil

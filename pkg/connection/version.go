@@ -8,10 +8,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Version returns a version of settings, such as the spec of a ProviderConfig, for
-// Cache.Acquire. It is a hash of their JSON and reveals nothing of them. Do not use the
-// generation of an object as version together with Missing: a deletion increases it, too,
-// so that an object that is being deleted would lose its connection.
+// Version returns a version of settings, such as the spec of a ProviderConfig, for Cache.Acquire. It is a hash of
+// their JSON and does not reveal them.
+//
+// Do not use the generation of an object as version if the Resolver returns Missing. A deletion increases the
+// generation, so an object that is being deleted would lose its connection.
 func Version(settings any) (string, error) {
 	image, err := json.Marshal(settings)
 	if err != nil {

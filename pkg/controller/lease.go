@@ -12,25 +12,24 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 )
 
-// Lease is a lock for leader election that knows until when its holder is certainly the
-// only leader. Wrap the lock that the manager gets:
+// Lease is a lock for leader election that knows until when its holder is certainly the only leader. Wrap the lock
+// that the manager gets:
 //
 //	lease := controller.NewLease(lock, renewDeadline)
 //	ctrl.NewManager(config, ctrl.Options{
 //		LeaderElection: true, LeaderElectionResourceLockInterface: lease, RenewDeadline: &renewDeadline, ...
 //	})
 //
-// and pass [Lease.Deadline] to the reconcilers, so that a process that was suspended for
-// longer than its lease makes no changes when it resumes.
+// Pass [Lease.Deadline] to the reconcilers. A process that was suspended for longer than its lease then makes no
+// changes when it resumes.
 //
-// The lease passes its resourceVersion to a [RestoreDetector], at each renewal of the leader
-// and each read of a process that waits. Once a restore of the API server is detected, the
-// deadline has passed, because caches have state of another history. The lease is then
-// neither renewed nor released, so that waiting processes detect the restore, too. So the
-// process ends at its renew deadline, even if the detector was not added to the manager, and
-// another process leads after the lease has expired.
+// The lease passes its resourceVersion to a [RestoreDetector] at each renewal by the leader, and at each read by a
+// waiting process. After a detected restore of the API server the deadline counts as passed, because the caches hold
+// a state that was reverted. The lease is then neither renewed nor released, so that waiting processes detect the
+// restore, too. So the process ends at its renew deadline, even if the detector was not added to the manager. Another
+// process becomes the leader when the lease has expired.
 //
-// It may be used concurrently.
+// A Lease may be used concurrently.
 type Lease struct {
 	resourcelock.Interface
 
@@ -48,22 +47,21 @@ var expired = time.Unix(0, 0)
 // LeaseOption configures a Lease.
 type LeaseOption func(*Lease)
 
-// WithLeaseClock sets the clock. The default is the real clock; deadlines use its monotonic
-// reading.
+// WithLeaseClock sets the clock. The default is the system clock. Deadlines use its monotonic reading.
 func WithLeaseClock(c clock.PassiveClock) LeaseOption {
 	return func(l *Lease) { l.clock = c }
 }
 
-// WithRestoreDetector sets the detector that gets the versions of the lease. Add it to the
-// manager, so that the process ends as soon as a restore is detected. The default is a
-// detector of the lease alone, which does not log.
+// WithRestoreDetector sets the detector that gets the resource versions of the lease. Add the detector to the
+// manager, so that the process ends as soon as it detects a restore. By default the lease has its own detector, which
+// does not log.
 func WithRestoreDetector(d *RestoreDetector) LeaseOption {
 	return func(l *Lease) { l.restores = d }
 }
 
-// NewLease wraps a lock. The renew deadline must be that of the manager (by default ten
-// seconds), which is shorter than the duration of the lease. Versions are only known of a
-// [resourcelock.LeaseLock], which is copied.
+// NewLease wraps a lock. The renew deadline must be the renew deadline of the manager, by default ten seconds. It is
+// shorter than the duration of the lease. The lease knows resource versions only if the lock is a
+// [resourcelock.LeaseLock], which NewLease copies.
 func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...LeaseOption) *Lease {
 	l := &Lease{renewDeadline: renewDeadline, clock: clock.RealClock{}}
 	for _, option := range o {
@@ -77,10 +75,9 @@ func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...Lea
 	return l
 }
 
-// Deadline returns until when this process may act as the leader: the renew deadline after
-// the start of the last successful renewal. It returns a time in the past, never the zero
-// time, before the first renewal, after a restore was detected, and after [Lease.Get] has
-// read that this process does not hold the lease.
+// Deadline returns until when this process may act as the leader. That is the start of the last successful renewal
+// plus the renew deadline. Deadline returns a time in the past, never the zero time, in these cases: before the first
+// renewal, after a detected restore, and after [Lease.Get] has read that this process does not hold the lease.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,9 +88,9 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
-// Get returns the record of the lock. If the lease does not exist, or this process does not
-// hold it, the deadline has passed until this process acquires the lease again: it was
-// deleted or changed before it expired. A leader calls Get when a renewal fails.
+// Get returns the record of the lock. A leader calls Get when a renewal fails. If the lease does not exist, or this
+// process does not hold it, another client has deleted or changed it. The deadline then counts as passed until this
+// process acquires the lease again.
 func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	deadline := l.currentDeadline()
 	record, raw, err := l.Interface.Get(ctx)

@@ -11,21 +11,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// Options configure the controllers of a provider. A zero field means the default of the
-// code that reads it; DefaultOptions sets all fields.
-//
-// Copies share the logger and the limiter, which may be used concurrently.
+// Options configure the controllers of a provider. A zero field means the default that its comment names.
+// DefaultOptions sets all fields. Copies share the logger and the limiter, which may be used concurrently.
 type Options struct {
-	// Logger is the logger of the controllers. Nil discards.
+	// Logger is the logger of the controllers. With nil they do not log.
 	Logger logging.Logger
 
-	// GlobalRateLimiter limits the rate of reconciles of all controllers together. Nil
-	// means no limit. It is independent of the backoff after a failure, which each
-	// controller has on its own. A TypedRateLimiter[any] has this type.
+	// GlobalRateLimiter limits the rate of reconciles of all controllers together. Nil means no limit. It is independent
+	// of the backoff after a failure, which each controller has for itself. A TypedRateLimiter[any] has this type.
 	GlobalRateLimiter workqueue.RateLimiter //nolint:staticcheck // The type that existing providers use.
 
-	// PollInterval is how often an external resource is observed without another cause.
-	// Zero means the default of the reconciler.
+	// PollInterval is how often a healthy object is compared with its external resource. Zero means the default of the
+	// reconciler.
 	PollInterval time.Duration
 
 	// MaxConcurrentReconciles is how many objects a controller reconciles concurrently.
@@ -44,13 +41,13 @@ func DefaultOptions() Options {
 	}
 }
 
-// ForControllerRuntime returns the options of one controller-runtime controller. Each call
-// returns a separate backoff, from ratelimiter.BackOffBase to ratelimiter.BackOffMax per
-// object, so that failures of an object do not delay one with the same name of another kind.
-// The queue is that of NewQueue, so that changes of users do not wait behind polls, even if
-// the manager's options disable priority queues.
+// ForControllerRuntime returns the options of one controller of controller-runtime.
 //
-// The GlobalRateLimiter is not included: ratelimiter.New applies it.
+// Each call returns a separate backoff, from ratelimiter.BackOffBase to ratelimiter.BackOffMax per object. So
+// failures of an object do not delay an object of another kind with the same name. The queue is the queue of
+// NewQueue, even if the manager's options disable priority queues. So changes by users do not wait behind polls.
+//
+// The options do not include the GlobalRateLimiter. Apply it with ratelimiter.New.
 func (o Options) ForControllerRuntime() controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: max(o.MaxConcurrentReconciles, 1),

@@ -13,15 +13,16 @@ import (
 // ProbeInterval is the default interval of a RestoreProbe.
 const ProbeInterval = time.Minute
 
-// RestoreProbe passes resource versions of an API server to a [RestoreDetector], in a
-// process without a [Lease], which would do so without extra requests. It lists the metadata
-// of one object of a kind: one request at the start and one per interval, however many
-// objects there are, with the permissions that a cache of the kind needs anyway. The version
-// of a list is that of the whole API server, which grows with each write, whereas that of an
-// object only changes when the object is written. A restore is missed if more writes follow
-// it within an interval than it has reverted.
+// RestoreProbe passes resource versions of an API server to a [RestoreDetector]. Use it in a process without a
+// [Lease]; a Lease passes them without additional requests. Make it with NewRestoreProbe, and add it to a manager
+// together with the detector.
 //
-// Use NewRestoreProbe, and add it to a manager together with the detector.
+// The probe lists the metadata of one object of a kind, at the start and once per interval. Each list is one request,
+// however many objects there are. It needs the permissions that a cache of the kind needs anyway.
+//
+// The resourceVersion of a list is the version of the whole API server. It increases with each write, whereas the
+// version of an object only changes when the object is written. The probe misses a restore if, within one interval,
+// the number of writes after it exceeds the number of reverted writes.
 type RestoreProbe struct {
 	reader   client.Reader
 	kind     schema.GroupVersionKind
@@ -34,14 +35,14 @@ type RestoreProbe struct {
 // ProbeOption configures a RestoreProbe.
 type ProbeOption func(*RestoreProbe)
 
-// WithProbeInterval sets the interval of the probe. The default is ProbeInterval, also for
-// values that are not positive.
+// WithProbeInterval sets the interval of the probe. The default is ProbeInterval. Values that are not positive mean
+// the default.
 func WithProbeInterval(d time.Duration) ProbeOption {
 	return func(p *RestoreProbe) { p.interval = d }
 }
 
-// WithProbeNamespace restricts the list to a namespace, for a process that may not list
-// others. The default is all namespaces.
+// WithProbeNamespace restricts the list to a namespace, for a process that may not list other namespaces. The default
+// is all namespaces.
 func WithProbeNamespace(namespace string) ProbeOption {
 	return func(p *RestoreProbe) { p.options = append(p.options, client.InNamespace(namespace)) }
 }

@@ -12,12 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// The priorities of items, the highest first. A reconcile sets the next one of its object
-// with the Priority of its result. Items that are added without a priority, as by events of
-// a watch, get PriorityUser; controller-runtime adds the objects of a list with
-// PriorityPoll.
+// The priorities of items, the highest first. The Priority in the result of a reconcile sets the next priority of its
+// object. An item without a priority, such as one that an event of a watch adds, gets PriorityUser.
+// Controller-runtime adds the objects of its initial list with PriorityPoll.
 const (
-	// PriorityUser is for changes that a user makes: of an object, and its deletion.
+	// PriorityUser is for changes that a user has made, and for deletions.
 	PriorityUser = 0
 	// PriorityInProgress is for external resources that are being created, changed or
 	// deleted.
@@ -40,36 +39,30 @@ const (
 	maxLevels = 24
 )
 
-// NewQueue returns the queue of a controller, for its Options.NewQueue. The name of the
-// controller is a label of the queue's metrics; without a name there are none.
-// ForControllerRuntime sets NewQueue.
+// NewQueue returns the queue of a controller, for its Options.NewQueue. ForControllerRuntime sets it. The name of the
+// controller is a label of the queue's metrics; without a name the queue has no metrics. The limiter l determines the
+// delay of AddRateLimited, and is called once for each addition.
 //
-// It is controller-runtime's priority queue: the item of the highest priority is handed out
-// first, and of equal ones the one that has been due longest. In addition, no priority
-// starves: of ten items handed out while items of several priorities are due, nine are of
-// the highest priority, and one is the item of a lower one that has been due longest. So a
-// change of a user never waits behind a backlog of polls, and polls get a tenth of the
-// workers' capacity, however many changes there are.
+// The queue is the priority queue of controller-runtime. It hands out the item of the highest priority first. Among
+// items of the same priority it hands out the one that has been due longest.
 //
-// Age does not raise a priority. Otherwise a whole backlog would be raised at once, and
-// changes of users would wait behind it.
+// In addition, no priority starves. While items of several priorities are due, nine of ten items have the highest
+// priority, and one is the item of a lower priority that has been due longest. So a change by a user never waits
+// behind many polls, and polls get a tenth of the workers' capacity, however many changes there are. Age does not
+// raise a priority, because changes by users would otherwise wait behind a backlog of old polls.
 //
-// The queue distinguishes 24 priorities. Further ones are mapped to the nearest of these.
-// The delay of AddRateLimited is that of l, which is called once for each addition. The
-// queue keeps no state of items that are neither queued nor being processed.
-//
-// The queue may be used concurrently. It runs until it is shut down.
+// The queue distinguishes 24 priorities, and maps further priorities to the nearest of these. It keeps no state of
+// items that are neither queued nor being processed. It may be used concurrently, and runs until it is shut down.
 func NewQueue[T comparable](name string, l workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
 	return newQueue(name, l, nil)
 }
 
-// NewPacedQueue is NewQueue with a rate limit that all queues with the same limiter share.
-// The limit is applied when an item is handed out, so a high-priority item never waits
-// behind items that already hold a token. It does not change the number of failures and the
-// backoff of an item.
+// NewPacedQueue is NewQueue with a rate limit that all queues with the same limiter share. The limit is a token
+// bucket, such as the one of ratelimiter.NewGlobal. A bucket without capacity means no limit.
 //
-// The limit is a token bucket, such as that of ratelimiter.NewGlobal. A bucket without
-// capacity means no limit. Do not apply the limit to the controller in another way, too.
+// The queue applies the limit when it hands out an item. So an item of high priority never waits behind items that
+// already hold a token. The limit does not change the number of failures and the backoff of an item. Do not apply the
+// limit to the controller in another way, too.
 func NewPacedQueue[T comparable](
 	limit *rate.Limiter,
 ) func(name string, l workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {

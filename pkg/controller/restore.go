@@ -16,31 +16,34 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// ErrRestored is the reason for which a process ends, or stops using a cluster: its API
-// server was restored to an earlier state, so that caches have objects that it has not.
+// ErrRestored means that the API server of a cluster was restored to an earlier state, so that caches may have
+// objects that the API server does not have. The process then ends, or stops using the cluster.
 var ErrRestored = errors.New("the API server was restored to an earlier state")
 
-// WentBack reports whether the resourceVersion answered is lower than the known one, which
-// means that the etcd of the API server was restored to an earlier state.
+// WentBack reports whether the resourceVersion in a response is lower than a known resourceVersion. In that case the
+// etcd of the API server was restored to an earlier state. WentBack returns false for versions that cannot be
+// compared.
 //
-// Both must be versions of the same object, or of lists of the same resource: the version of
-// an object is that of its last write, and cannot be compared with that of another. The
-// known one must have been known when the request was sent: of two concurrent requests, the
-// later one may be answered first. An object that was deleted and recreated has a higher
-// version than before. WentBack returns false for versions that cannot be compared.
+// Both must be versions of the same object, or of lists of the same resource. The version of an object is the version
+// of its last write, so the versions of different objects cannot be compared. An object that was deleted and
+// recreated has a higher version than before.
+//
+// The known version must have been known when the request was sent, because the responses to concurrent requests may
+// arrive in any order.
 func WentBack(known, answered string) bool { return freshness.IsOlder(answered, known) }
 
-// RestoreDetector detects that an API server was restored to an earlier state while this
-// process runs. Watches then wait for versions of a lost history, and caches are stale until
-// the versions have grown beyond them. It gets versions from a [Lease], a [RestoreProbe],
-// code that reads from the API server, or OnRestored of package clusters, which needs neither
-// a lease nor requests in steady state.
+// RestoreDetector detects that an API server was restored to an earlier state while this process runs. After a
+// restore, watches wait for versions that no longer exist, and caches stay stale until the versions have exceeded
+// these.
 //
-// Use one detector for each client of a cluster, and replace it together with the caches of
-// the client after a restore. For the manager's own cluster that means to restart the
-// process: add the detector to the manager, and it ends the manager with an error. The next
-// process lists everything and knows no versions, so that it does not end for the same
-// restore.
+// The detector gets resource versions from a [Lease], from a [RestoreProbe], or from code that reads from the API
+// server. It may also get them from OnRestored of package clusters, which needs neither a lease nor requests in
+// steady state.
+//
+// Use one detector for each client of a cluster. After a restore, replace it together with the caches of the client.
+// For the manager's own cluster that means a restart of the process: the detector, added to the manager, ends the
+// manager with an error. The next process lists everything and knows no versions, so it does not end because of the
+// same restore.
 //
 // It must be created by NewRestoreDetector, and may be used concurrently.
 type RestoreDetector struct {
@@ -82,10 +85,11 @@ func NewRestoreDetector(o ...RestoreOption) *RestoreDetector {
 	return d
 }
 
-// Seen passes the version in the response for an object of a kind, or for a list of it, and
-// the version that was known when the request was sent. It returns [WentBack] of them. The
-// first lower version is logged and counted, and ends the process if the detector was added
-// to its manager. Later ones count as the same restore.
+// Seen compares the resourceVersion in a response with the version that was known when the request was sent. Both
+// belong to one object of the kind, or to lists of the kind. Seen returns the result of [WentBack].
+//
+// The first lower version is logged and counted, and ends the process if the detector was added to its manager. Later
+// lower versions count as the same restore.
 func (d *RestoreDetector) Seen(of schema.GroupKind, known, answered string) (wentBack bool) {
 	if !WentBack(known, answered) {
 		return false
@@ -108,8 +112,7 @@ func (d *RestoreDetector) Seen(of schema.GroupKind, known, answered string) (wen
 	return true
 }
 
-// Restored returns an error that wraps ErrRestored after a restore was detected, and nil
-// before.
+// Restored returns an error that wraps ErrRestored if a restore was detected, and nil otherwise.
 func (d *RestoreDetector) Restored() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,11 +120,12 @@ func (d *RestoreDetector) Restored() error {
 	return d.err
 }
 
-// BeforeEnd registers a function that is called after a restore was detected, before
-// [RestoreDetector.Start] returns. It can store state that the API server has lost. All
-// functions are called concurrently. Their context ends after 25 seconds, but not when the
-// manager is stopped, and they must return then. A process that has lost its [Lease] may end
-// before. The function forget removes the registration.
+// BeforeEnd registers a function that is called after a restore was detected, before [RestoreDetector.Start] returns.
+// The function can store state that the API server has lost. The returned function forget removes the registration.
+//
+// All registered functions are called concurrently. Their context ends after 25 seconds, and they must return then. A
+// stop of the manager does not end the context. If the process has lost its [Lease], it may end before the functions
+// return.
 func (d *RestoreDetector) BeforeEnd(do func(context.Context)) (forget func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -134,8 +138,8 @@ func (d *RestoreDetector) BeforeEnd(do func(context.Context)) (forget func()) {
 	}
 }
 
-// Start waits until ctx ends or a restore is detected. After a restore it calls the functions
-// of BeforeEnd, and returns an error, which ends the manager that the detector was added to.
+// Start waits until ctx ends or a restore is detected. After a restore it calls the functions of BeforeEnd and
+// returns an error. The error ends the manager to which the detector was added.
 func (d *RestoreDetector) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -170,12 +174,11 @@ func (d *RestoreDetector) runBeforeEnd(ctx context.Context) {
 	calls.Wait()
 }
 
-// NeedLeaderElection returns false, because a process that waits for the lease has caches,
-// too.
+// NeedLeaderElection returns false, because a process that waits for the lease also has caches.
 func (d *RestoreDetector) NeedLeaderElection() bool { return false }
 
-// Highest is the lastVersion version that was answered for one object, or for the lists of
-// one resource. The zero value with a detector has seen none.
+// lastVersion has the highest resourceVersion in the responses for one object, or for the lists of one resource. The
+// zero value with a detector has none.
 type lastVersion struct {
 	detector *RestoreDetector
 	of       schema.GroupKind

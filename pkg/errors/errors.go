@@ -1,12 +1,10 @@
-// Package errors creates, wraps and examines errors. It is the standard
-// package of that name plus Wrap and its kin, which are safe to call with a nil
-// error, so that a function may end in
+// Package errors creates, wraps and examines errors. It is the standard package of that name with the additional
+// functions Wrap, Wrapf and Cause. These functions return nil for a nil error, so a function may end in
 //
 //	return errors.Wrap(c.Update(ctx, o), "cannot update object")
 //
-// Wrap once per level, in lower case, and say what could not be done. Branch on
-// an error with Is and As, never by its text. All functions may be called
-// concurrently.
+// Wrap an error once per level, with a text in lower case that says what could not be done. Branch on an error with
+// Is and As, never by its text. All functions may be called concurrently.
 package errors
 
 import (
@@ -29,8 +27,7 @@ func Is(err, target error) bool { return errors.Is(err, target) }
 // an interface or to a type that implements error, and sets target to it.
 func As(err error, target any) bool { return errors.As(err, target) }
 
-// Unwrap returns the error that err wraps directly, or nil. An error that wraps
-// several at once has no single one to return, hence nil.
+// Unwrap returns the error that err wraps directly, or nil. If err wraps several errors, Unwrap returns nil.
 func Unwrap(err error) error { return errors.Unwrap(err) }
 
 // Wrap returns an error whose text is the message, a colon and err's text. It
@@ -52,15 +49,14 @@ func Wrapf(err error, format string, args ...any) error {
 	return Wrap(err, fmt.Sprintf(format, args...))
 }
 
-// WithMessage is Wrap under another name, kept for providers that use it.
+// WithMessage is Wrap under another name, for providers that use that name.
 func WithMessage(err error, message string) error { return Wrap(err, message) }
 
-// WithMessagef is Wrapf under another name, kept for providers that use it.
+// WithMessagef is Wrapf under another name, for providers that use that name.
 func WithMessagef(err error, format string, args ...any) error { return Wrapf(err, format, args...) }
 
-// Cause returns the error at the bottom of err's chain: the last one that
-// Unwrap finds. It is err itself if err wraps nothing or several errors at once,
-// and nil if err is nil.
+// Cause returns the last error that repeated calls of Unwrap find. It returns err itself if err wraps nothing or
+// several errors, and nil if err is nil.
 func Cause(err error) error {
 	for {
 		next := Unwrap(err)

@@ -1,10 +1,11 @@
 // Package event records Kubernetes events about objects.
 //
-// Start with NewRecorder and the recorder of a manager, or with NewAPIRecorder for the
-// older event API. In tests, NewNopRecorder drops all events. Wrap either of them with
-// NewThrottledRecorder to drop repeated events, and with NewPacedRecorder to limit their
-// rate. A message is never used as a format string. It is made valid UTF-8 and truncated to
-// the 1024 bytes that the API server accepts. Recorders may be used concurrently.
+// Start with NewRecorder and the recorder of a manager, or with NewAPIRecorder for the older event API. In tests, use
+// NewNopRecorder, which drops all events. NewThrottledRecorder wraps another recorder and drops repeated events.
+// NewPacedRecorder wraps another recorder and limits the rate of events.
+//
+// A message is never used as a format string. It is made valid UTF-8 and truncated to the 1024 bytes that the API
+// server accepts. Recorders may be used concurrently.
 package event
 
 import (
@@ -46,12 +47,12 @@ type Event struct {
 	// Annotations of the event itself. They override those of the recorder.
 	Annotations map[string]string
 
-	// Action that was taken or failed, one CamelCase word. Only the newer event API has it,
-	// and requires it: if it is empty, the reason is used.
+	// Action is the action that was taken or that failed, in one CamelCase word. Only the newer event API has it, and
+	// requires it. If it is empty, the reason is used.
 	Action string
 
-	// Related is a second object that the event is about, such as a dependency. Only the
-	// newer event API has it. It may be nil.
+	// Related is a second object that the event is about, such as a dependency. Only the newer event API has it. It may
+	// be nil.
 	Related runtime.Object
 }
 
@@ -61,9 +62,9 @@ func Normal(r Reason, message string, keysAndValues ...string) Event {
 	return Event{Type: TypeNormal, Reason: r, Message: message, Annotations: pairs(keysAndValues)}
 }
 
-// Warning returns a warning event whose message is the text of err, with alternating keys
-// and values of annotations. A nil error means an empty message. The text is not redacted:
-// the caller must redact an error that may contain secrets.
+// Warning returns a warning event whose message is the text of err. The event has annotations of alternating keys and
+// values. If err is nil, the message is empty. The text is not redacted: the caller must redact an error that may
+// contain secrets.
 func Warning(r Reason, err error, keysAndValues ...string) Event {
 	e := Event{Type: TypeWarning, Reason: r, Annotations: pairs(keysAndValues)}
 	if err != nil {
@@ -75,8 +76,8 @@ func Warning(r Reason, err error, keysAndValues ...string) Event {
 
 // A Recorder records events about objects.
 type Recorder interface {
-	// Event records an event about the object. It does not wait until the event is sent,
-	// and returns no error. Without an object it does nothing.
+	// Event records an event about the object. It does not wait until the event is sent, and returns no error. If obj is
+	// nil, it does nothing.
 	Event(obj runtime.Object, e Event)
 
 	// WithAnnotations returns a recorder that adds the alternating keys and
@@ -104,9 +105,8 @@ func NewAPIRecorder(r record.EventRecorder) *APIRecorder {
 	}}
 }
 
-// NewRecorder returns a recorder that uses events.k8s.io, as GetEventRecorder
-// of a manager does. Annotations are sent if r is an events.AnnotatedEventRecorder
-// too, as the recorders of client-go and of a manager are.
+// NewRecorder returns a recorder that uses the API events.k8s.io, as GetEventRecorder of a manager does. Annotations
+// are sent only if r is also an events.AnnotatedEventRecorder. The recorders of client-go and of a manager are.
 func NewRecorder(r events.EventRecorder) *APIRecorder {
 	annotated, _ := r.(events.AnnotatedEventRecorder)
 
@@ -130,8 +130,7 @@ func NewRecorder(r events.EventRecorder) *APIRecorder {
 	}}
 }
 
-// Event records an event about the object. A nil object, or a nil pointer to
-// one, is ignored.
+// Event records an event about the object. It ignores a nil object and a nil pointer to an object.
 func (r *APIRecorder) Event(obj runtime.Object, e Event) {
 	if isNil(obj) {
 		return

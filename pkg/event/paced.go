@@ -28,18 +28,18 @@ const (
 // events are sent at once.
 const maxWaiting = 10_000
 
-// PacedRecorder limits the rate of normal events that it sends to another recorder.
-// Client-go sends each event as soon as it is recorded. When thousands of objects are created
-// or deleted at a time, the API server would spend as much time on the events as on the work
-// itself. So events beyond the rate are queued, and sent in order: at a fifth of the rate
-// while events are recorded faster than the rate and fewer than 5,000 wait, and otherwise at
-// the rate.
+// PacedRecorder limits the rate of normal events that it sends to another recorder. Client-go sends each event as
+// soon as it is recorded. When thousands of objects are created or deleted at a time, the API server would spend as
+// much time on the events as on the work itself.
 //
-// Warnings are never queued, and so may be sent before earlier normal events of the same
-// object. Events in the queue are lost when the process ends, or when the recorder is stopped.
-// A queued event keeps only a reference to its object; its timestamp is that of when it is
-// sent. There is no goroutine to stop. A PacedRecorder must be created by NewPacedRecorder,
-// and may be used concurrently.
+// Events beyond the rate are queued, and sent in order at the rate. While events are still recorded faster than the
+// rate, and fewer than 5,000 events are queued, they are sent at only a fifth of the rate.
+//
+// Warnings are never queued, so they may be sent before earlier normal events of the same object. Events in the queue
+// are lost when the process ends or the recorder is stopped. A queued event holds only a reference to its object. Its
+// timestamp is the time when it is sent.
+//
+// A PacedRecorder has no goroutine to stop. It must be created by NewPacedRecorder, and may be used concurrently.
 type PacedRecorder struct {
 	recorder Recorder
 	queue    *pacedQueue
@@ -60,8 +60,8 @@ func WithPace(perSecond float64, burst int) PaceOption {
 	}
 }
 
-// NewPacedRecorder returns a recorder that sends events to r at a limited rate. Events about
-// objects whose type the scheme does not have are not limited.
+// NewPacedRecorder returns a recorder that sends events to r at a limited rate. Events about objects whose type is
+// not in the scheme are not limited.
 func NewPacedRecorder(r Recorder, scheme *runtime.Scheme, o ...PaceOption) *PacedRecorder {
 	q := &pacedQueue{scheme: scheme}
 	WithPace(DefaultPace, DefaultBurst)(q)
@@ -85,9 +85,9 @@ func (r *PacedRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 	return &PacedRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), queue: r.queue}
 }
 
-// Stop drops the queued events, also those of recorders that WithAnnotations returned. Later
-// events are sent at once. Call Stop when the manager of the wrapped recorder has stopped but
-// the process continues. Further calls do nothing.
+// Stop drops the queued events, also the events of recorders that WithAnnotations returned. Later events are sent at
+// once. Call Stop if the process continues after the manager of the wrapped recorder has stopped. Further calls do
+// nothing.
 func (r *PacedRecorder) Stop() { r.queue.stop() }
 
 // pacedQueue has the events that wait.

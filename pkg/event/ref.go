@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// AnnotationKeyStored is the annotation with the full key of an object outside Kubernetes.
-// The name of the event may only have a part of the key.
+// AnnotationKeyStored is the annotation of an event that has the full key of an object outside Kubernetes. The name
+// in the event may contain only a part of the key.
 const AnnotationKeyStored = "moorage.dev/store-key"
 
 // refVersion is the apiVersion of references to objects outside Kubernetes.
@@ -21,10 +21,11 @@ const refVersion = "store.moorage.dev/v1"
 // adds a dot and 16 digits, and a name may have 253 bytes.
 const maxRefName = 253 - 17
 
-// Ref returns a reference to an object outside Kubernetes, which recorders accept in place of
-// the object. The events are created in the namespace. The name is the key if that is a valid
-// name, and otherwise derived from it with a hash. If uid is empty, it is derived from kind
-// and key, so that events are aggregated.
+// Ref returns a reference to an object outside Kubernetes. Pass the reference to a recorder in place of the object.
+// The events are created in the given namespace.
+//
+// The name in the reference is the key if the key is a valid name. Otherwise the name is derived from the key with a
+// hash. If uid is empty, it is derived from kind and key, so that events are aggregated.
 func Ref(kind, namespace, key, uid string) *corev1.ObjectReference {
 	sum := sha256.Sum256([]byte(kind + "\x00" + key))
 	hash := hex.EncodeToString(sum[:])

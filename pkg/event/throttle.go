@@ -15,25 +15,23 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// DefaultMaxSilence is the default of WithMaxSilence.
+// DefaultMaxSilence is how long a repeated event is dropped by default, see WithMaxSilence.
 const DefaultMaxSilence = 5 * time.Minute
 
 // maxRemembered bounds the memory of a ThrottledRecorder, in events of some 200 bytes each.
 // Beyond it the oldest is forgotten, and may be repeated.
 const maxRemembered = 1 << 17
 
-// ThrottledRecorder sends events to another recorder unless they are repeated: an event of the
-// same object, type, reason, action and related object with an unchanged message is dropped
-// for a while, see WithMaxSilence. Then it is sent once, to show that it still applies. An
-// event with another message is sent at once. Annotations are not compared.
+// ThrottledRecorder sends events to another recorder, and drops repeated events for a while, see WithMaxSilence. A
+// repeated event has the same object, type, reason, action, related object and message as an earlier event.
+// Annotations are not compared. After the silence the event is sent once more, to show that it still applies. An
+// event with another message is sent at once.
 //
-// An object is identified by its UID, so that a recreated object is a new one. An object
-// without UID is identified by its kind, namespace and name. Events about a value that is
-// neither an object nor a reference are never dropped.
+// An object is identified by its UID, so a recreated object is a new object. An object without UID is identified by
+// its kind, namespace and name. Events about a value that is neither an object nor a reference are never dropped.
 //
-// The state of an object is removed after the silence, or at once by Forget. There is no
-// goroutine to stop. A ThrottledRecorder must be created by NewThrottledRecorder, and may be
-// used concurrently.
+// The state of an object is removed after the silence, or at once by Forget. A ThrottledRecorder has no goroutine to
+// stop. It must be created by NewThrottledRecorder, and may be used concurrently.
 type ThrottledRecorder struct {
 	recorder Recorder
 	seen     *seenEvents
@@ -42,8 +40,8 @@ type ThrottledRecorder struct {
 // ThrottleOption configures a ThrottledRecorder.
 type ThrottleOption func(*ThrottledRecorder)
 
-// WithMaxSilence sets how long a repeated event is dropped. The default is DefaultMaxSilence.
-// With zero or less, no event is dropped.
+// WithMaxSilence sets how long a repeated event is dropped. The default is DefaultMaxSilence. If the duration is zero
+// or less, no event is dropped.
 func WithMaxSilence(d time.Duration) ThrottleOption {
 	return func(r *ThrottledRecorder) { r.seen.silence = d }
 }
@@ -72,9 +70,8 @@ func (r *ThrottledRecorder) Event(obj runtime.Object, e Event) {
 	r.recorder.Event(obj, e)
 }
 
-// WithAnnotations returns a recorder that adds the alternating keys and values to
-// the annotations of each event. It shares its state with the original: an event of one of
-// them is a repetition for the other.
+// WithAnnotations returns a recorder that adds the alternating keys and values to the annotations of each event. It
+// shares its state with the original, so an event that one of them has sent is a repeated event for the other.
 func (r *ThrottledRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 	return &ThrottledRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), seen: r.seen}
 }

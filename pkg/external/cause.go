@@ -1,9 +1,10 @@
 package external
 
-// SharedCause returns the text of what Unauthorized, Unavailable or Throttled
-// marked in err, without the text of later wrapping, and whether there is such a mark. Mark
-// an error that is about the system and does not name a resource: then the text is the same
-// for all objects, and is reported once per connection. It may contain secrets.
+// SharedCause returns the text of the error to which Unauthorized, Unavailable or Throttled was applied, without the
+// text of later wrapping. If err has none of these marks, ok is false. The text may contain secrets.
+//
+// The reconciler reports the text once per connection. So mark an error that is about the system and names no
+// resource: then the text is the same for all objects.
 func SharedCause(err error) (text string, ok bool) {
 	if u, ok := find[*unauthorized](err); ok {
 		return u.err.Error(), true

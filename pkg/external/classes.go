@@ -13,23 +13,20 @@ import (
 
 // Bounds of the values that an external system may set.
 const (
-	// MinRetryAfter is the shortest delay that an error may request, so that no retry
-	// follows at once.
+	// MinRetryAfter is the shortest delay that an error may request. It prevents immediate retries.
 	MinRetryAfter = 100 * time.Millisecond
-	// MaxRetryAfter is the longest delay that an error may request; longer ones are
-	// reduced to it.
+	// MaxRetryAfter is the longest delay that an error may request. Longer delays are reduced to it.
 	MaxRetryAfter = time.Hour
-	// MaxHandle is how many bytes the handle of an operation may have, because it is
-	// stored with the object.
+	// MaxHandle is the maximum length of the handle of an operation, in bytes. A handle is stored in an annotation of
+	// the object.
 	MaxHandle = 1024
 	// maxScope bounds the name of a quota, which labels a condition.
 	maxScope = 64
 )
 
-// RetryAfter marks err as one to retry after d, which replaces the backoff. It is kept
-// within MinRetryAfter and MaxRetryAfter. With a d of zero or less err is returned
-// unchanged. The
-// text stays that of err; nil stays nil.
+// RetryAfter marks err as an error after which the reconciler retries with delay d instead of its backoff. The delay
+// is limited to the range from MinRetryAfter to MaxRetryAfter. If d is zero or less, RetryAfter returns err
+// unchanged. The text of the result is the text of err. For nil it returns nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil || d <= 0 {
 		return err
@@ -38,9 +35,9 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryAfter{after: bounded(d), err: err}
 }
 
-// AsRetryAfter returns the delay before the next attempt, and whether err or an error it
-// wraps was marked with one, by RetryAfter or by Throttled. If by both, the longer one
-// counts; of several marks of a kind, the outermost.
+// AsRetryAfter returns the delay before the next attempt that RetryAfter or Throttled set on err or an error it
+// wraps. If neither set one, it returns false. If both set one, the longer delay counts. Of several marks of the same
+// function, the outermost counts.
 func AsRetryAfter(err error) (time.Duration, bool) {
 	var after time.Duration
 	if r, ok := find[*retryAfter](err); ok {
@@ -53,11 +50,12 @@ func AsRetryAfter(err error) (time.Duration, bool) {
 	return after, after > 0
 }
 
-// Throttled marks err as the answer that a quota of the external system is exceeded: scope
-// names the quota, at most 64 bytes of it, and is empty if it is that of the whole
-// connection. d is the delay that the system requests, at most MaxRetryAfter; zero or less
-// if it requests none. All objects that share the quota slow down. The text stays that of
-// err; nil stays nil.
+// Throttled marks err as the response that a quota of the external system is exceeded. All objects that share the
+// quota then slow down.
+//
+// The scope names the quota. Only its first 64 bytes are used. An empty scope means the quota of the whole
+// connection. The delay d is the delay that the system requests, at most MaxRetryAfter. If d is zero or less, the
+// system requests none. The text of the result is the text of err. For nil it returns nil.
 func Throttled(scope string, d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -73,9 +71,8 @@ func Throttled(scope string, d time.Duration, err error) error {
 	return t
 }
 
-// AsThrottled returns the scope and the time with which err or an error it wraps
-// was marked by Throttled, and whether it was. The time is zero if the system
-// requests none. The outermost mark wins.
+// AsThrottled returns the scope and the delay that Throttled set on err or an error it wraps. If Throttled was not
+// applied, ok is false. The delay is zero if the system requests none. The outermost mark wins.
 func AsThrottled(err error) (scope string, after time.Duration, ok bool) {
 	t, ok := find[*throttled](err)
 	if !ok {
@@ -85,10 +82,9 @@ func AsThrottled(err error) (scope string, after time.Duration, ok bool) {
 	return t.scope, t.after, true
 }
 
-// Unauthorized marks err as the answer that the credentials are not accepted, so that no
-// call over this connection can succeed until they change. It is not for valid credentials
-// that lack one permission. The text
-// stays that of err; nil stays nil.
+// Unauthorized marks err as the response that the system does not accept the credentials. No call over this
+// connection can succeed until the credentials change. Do not use it for valid credentials that lack one permission.
+// The text of the result is the text of err. For nil it returns nil.
 func Unauthorized(err error) error {
 	if err == nil {
 		return nil
@@ -97,13 +93,13 @@ func Unauthorized(err error) error {
 	return &unauthorized{err: err}
 }
 
-// IsUnauthorized reports whether err or an error it wraps was marked by Unauthorized. An
-// unmarked error of a Kubernetes API server does not count, because a client may call more
-// than one.
+// IsUnauthorized reports whether err or an error it wraps was marked by Unauthorized. The Unauthorized error of a
+// Kubernetes API server does not count without the mark, because a client may call several API servers.
 func IsUnauthorized(err error) bool { return has[*unauthorized](err) }
 
-// Unavailable marks err as one that shows that the external system as a whole does not work: it cannot be reached, or
-// returns that. Calls for other objects fail as well. The text stays that of err; nil stays nil.
+// Unavailable marks err as an error that shows that the whole external system does not work. The system cannot be
+// reached, or its response says that it does not work. Calls for other objects fail as well. The text of the result
+// is the text of err. For nil it returns nil.
 func Unavailable(err error) error {
 	if err == nil {
 		return nil
@@ -116,10 +112,12 @@ func Unavailable(err error) error {
 // Unavailable.
 func IsUnavailable(err error) bool { return has[*unavailable](err) }
 
-// NotFound marks err as the system's positive answer that the external resource does not
-// exist, so that a client need not distinguish it from other errors at each return. Mark
-// only an answer about the resource itself: a finalizer may be removed because of it. On an
-// error of Create it does not mean that nothing was created: see NotCreated. The text stays that of err; nil stays nil.
+// NotFound marks err as the response of the system that the external resource does not exist. A client then need not
+// distinguish it from other errors at each return. Mark only a response about the resource itself, because a
+// finalizer may be removed after it.
+//
+// If Create returns a marked error, that does not mean that nothing was created, see NotCreated. The text of the
+// result is the text of err. For nil it returns nil.
 func NotFound(err error) error {
 	if err == nil {
 		return nil
@@ -128,26 +126,26 @@ func NotFound(err error) error {
 	return &notFound{err: err}
 }
 
-// IsNotFound reports whether err or an error it wraps was marked by NotFound. An
-// unmarked error of a Kubernetes API server does not count: it may be about a Secret.
+// IsNotFound reports whether err or an error it wraps was marked by NotFound. The NotFound error of a Kubernetes API
+// server does not count without the mark, because it may be about another object, such as a Secret.
 func IsNotFound(err error) bool { return has[*notFound](err) }
 
 // An Operation is a long-running operation of an external system.
 type Operation struct {
-	// Handle identifies it in the system. It is empty if there is none.
+	// Handle identifies the operation in the external system. It is empty if the operation has no identifier.
 	Handle string
-	// After is the delay before the next request for it. Zero leaves that to the caller.
+	// After is the delay before the next request for the operation. Zero means that the caller chooses the delay.
 	After time.Duration
 }
 
-// InProgress returns an error that reports that a request was accepted and its operation is
-// in progress. A call that returns it has not failed.
+// InProgress returns an error that reports that the system has accepted a request and its operation is in progress. A
+// call that returns this error has not failed.
 //
-// The handle identifies the operation for the client. It is stored with the object and
-// returned by OperationHandle. It must not be secret. A handle of more than MaxHandle bytes,
-// or that is not UTF-8, cannot be stored and is dropped, because a truncated one would be
-// another one. After is the delay before the next observation, kept within MinRetryAfter and
-// MaxRetryAfter; zero or less leaves that to the reconciler.
+// The handle identifies the operation for the client. It is stored in the object, and OperationHandle returns it in
+// later calls. It must not be secret. A handle is dropped if it has more than MaxHandle bytes or is not UTF-8.
+//
+// The argument after is the delay before the next observation. It is limited to the range from MinRetryAfter to
+// MaxRetryAfter. If it is zero or less, the reconciler chooses the delay.
 func InProgress(handle string, after time.Duration) error {
 	if len(handle) > MaxHandle || !utf8.ValidString(handle) {
 		handle = ""
@@ -160,8 +158,8 @@ func InProgress(handle string, after time.Duration) error {
 	return o
 }
 
-// AsInProgress returns the operation that err or an error it wraps reports as in progress,
-// and whether there is one. The outermost wins.
+// AsInProgress returns the operation that err or an error it wraps reports as in progress. If there is none, it
+// returns false. The outermost operation wins.
 func AsInProgress(err error) (Operation, bool) {
 	o, ok := find[*inProgress](err)
 	if !ok {
@@ -187,9 +185,9 @@ func OperationHandle(ctx context.Context) string {
 
 type handleKey struct{}
 
-// RetryAfterHeader returns the delay of a Retry-After header of HTTP, in seconds or as a date
-// (RFC 9110, 10.2.3), for RetryAfter and Throttled. It is zero if the header is empty or
-// malformed, or if the date is past. now is the current time.
+// RetryAfterHeader returns the delay of an HTTP header Retry-After, for use with RetryAfter and Throttled. The value
+// is a number of seconds or a date (RFC 9110, 10.2.3). The delay is zero if the value is empty or malformed, or if
+// the date is past. The argument now is the current time.
 func RetryAfterHeader(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if at, err := http.ParseTime(value); err == nil {

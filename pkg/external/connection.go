@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// unmade are the operations of a *net.OpError before a request: those of package net, of
-// net/http for the connection to a proxy, and of a SOCKS proxy.
+// unmade are the operations of a *net.OpError that fail before a request is sent. They belong to package net, to the
+// connection of net/http to a proxy, and to a SOCKS proxy.
 var unmade = []string{"dial", "proxyconnect", "socks connect"}
 
 // ofConnection returns the effect of an error of a connection with all that it wraps.
@@ -23,10 +23,10 @@ func ofConnection(err *net.OpError) Effect {
 	return EffectPossible
 }
 
-// hellos are the alerts of TLS by which a server answers the first message of a handshake, so
-// that no request was sent yet: handshake_failure, protocol_version, insufficient_security,
-// inappropriate_fallback, missing_extension, unrecognized_name, no_application_protocol. Those
-// about the certificate of a client come after the request in TLS 1.3.
+// hellos are the TLS alerts by which a server answers the first message of a handshake, so that no request was sent
+// yet: handshake_failure, protocol_version, insufficient_security, inappropriate_fallback, missing_extension,
+// unrecognized_name, no_application_protocol. Alerts about the certificate of a client are not among them, because in
+// TLS 1.3 they arrive after the request.
 var hellos = []uint64{40, 70, 71, 86, 109, 112, 120}
 
 // answersHello reports whether an error is such an alert. The type that a connection returns
@@ -38,8 +38,7 @@ func answersHello(err error) bool {
 		slices.Contains(hellos, value.Uint())
 }
 
-// ofUnmade returns EffectNone if there was no connection, or no handshake, and the error is no
-// *net.OpError.
+// ofUnmade returns EffectNone for an error that is not a *net.OpError if there was no connection or no TLS handshake.
 func ofUnmade(err error) Effect {
 	none := false
 	switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself

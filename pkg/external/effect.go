@@ -7,23 +7,24 @@ import (
 	"github.com/moorage-dev/moorage/internal/panics"
 )
 
-// An Effect is whether an error shows that its request had an effect.
+// An Effect says whether a request that returned an error had an effect.
 type Effect int
 
 const (
-	// EffectUntold means that the error shows neither. It is the zero value.
+	// EffectUntold means that the error does not show whether the request had an effect. It is the zero value.
 	EffectUntold Effect = iota
-	// EffectNone means that the request had no effect: it was not sent, or it was refused.
+	// EffectNone means that the request had no effect, because it was not sent or the system refused it.
 	EffectNone
-	// EffectPossible means that the request may have had its effect: the response was lost,
-	// or the system failed while it served the request.
+	// EffectPossible means that the request may have had an effect. The response was lost, or the system failed while it
+	// served the request.
 	EffectPossible
 )
 
-// MaybeCreated marks err, returned by a create, as one after which something may have been
-// created. The mark counts even if err is a refusal by its status. A Create that sends several
-// requests marks the error of each request but the first: the ones before may have had an
-// effect. The text stays that of err; nil stays nil.
+// MaybeCreated marks an error of a create after which something may have been created. The mark counts even if the
+// status of err is a refusal.
+//
+// If a Create sends several requests, it has to mark the error of each request but the first, because the requests
+// before may have had an effect. The text of the result is the text of err. For nil it returns nil.
 func MaybeCreated(err error) error {
 	if err == nil {
 		return nil
@@ -32,8 +33,8 @@ func MaybeCreated(err error) error {
 	return &maybeCreated{err: err}
 }
 
-// IsMaybeCreated reports whether err or an error it wraps was marked by MaybeCreated. If it
-// was marked by NotCreated as well, [EffectOf] decides.
+// IsMaybeCreated reports whether err or an error it wraps was marked by MaybeCreated. If err was also marked by
+// NotCreated, use [EffectOf], which decides between the two.
 func IsMaybeCreated(err error) bool { return has[*maybeCreated](err) }
 
 type maybeCreated struct{ err error }
@@ -97,7 +98,7 @@ func EffectOf(err error) Effect { return reading{codes: true}.of(err, deepest) }
 // for a client that tries again by itself and returns its last error.
 func IsRefused(err error) bool { return reading{}.of(err, deepest) == EffectNone }
 
-// deepest bounds how deep an error is read, because an error may wrap itself.
+// deepest is the maximum depth to which wrapped errors are read, because an error may wrap itself.
 const deepest = 100
 
 // A reading is how errors are read.
@@ -121,7 +122,8 @@ func (r reading) of(err error, depth int) Effect {
 	return found
 }
 
-// whole returns the effect of an error with all that it wraps.
+// whole returns the effect of an error whose wrapped errors need not be read, because it determines the effect by
+// itself.
 func whole(err error) (effect Effect, whole bool) {
 	switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself
 	case nil:

@@ -8,8 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ReasonTerminalError is the reason of a terminal error without a reason, or with one that
-// cannot be stored in a condition.
+// ReasonTerminalError is the reason of a terminal error whose own reason is empty or cannot be stored in a condition.
 const ReasonTerminalError = "TerminalError"
 
 // conditionReason is the pattern that the API server enforces on the reason of a
@@ -20,8 +19,9 @@ var conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])
 // maxReasonLength is the longest reason that a metav1.Condition may have.
 const maxReasonLength = 1024
 
-// AlreadyExists marks err, returned by a create, as the answer that the name is in use. That is no failure: the
-// resource is observed again, and its owner decides what follows. The text stays that of err; nil stays nil.
+// AlreadyExists marks an error of a create as the response that the name is in use. The reconciler does not treat it
+// as a failure: it observes the resource again and decides by the owner of the resource. The text of the result is
+// the text of err. For nil it returns nil.
 func AlreadyExists(err error) error {
 	if err == nil {
 		return nil
@@ -30,22 +30,21 @@ func AlreadyExists(err error) error {
 	return &alreadyExists{err: err}
 }
 
-// IsAlreadyExists reports whether err or an error it wraps was marked by
-// AlreadyExists, or is what a Kubernetes API server answers in that case.
+// IsAlreadyExists reports whether err or an error it wraps was marked by AlreadyExists, or is the AlreadyExists error
+// of a Kubernetes API server.
 func IsAlreadyExists(err error) bool {
 	return has[*alreadyExists](err) || kerrors.IsAlreadyExists(err)
 }
 
-// IsMarkedAlreadyExists reports whether err or an error it wraps was marked by
-// AlreadyExists: the client has decided that the resource exists, and does not merely return
-// an answer of an API server.
+// IsMarkedAlreadyExists reports whether err or an error it wraps was marked by AlreadyExists. The unmarked error of a
+// Kubernetes API server does not count: only the mark shows that the client has decided that the resource exists.
 func IsMarkedAlreadyExists(err error) bool { return has[*alreadyExists](err) }
 
-// NotCreated marks err, returned by a create, as one after which nothing was
-// created: the request was refused, or never sent. The reconciler then calls Create
-// again with backoff, and a deletion does not wait. Never mark a timeout or a
-// cancelled context: after these the result is unknown. The text stays that of err;
-// nil stays nil.
+// NotCreated marks an error of a create after which nothing was created, because the request was refused or never
+// sent. The reconciler then calls Create again with backoff. A deletion of the object does not wait.
+//
+// Never mark a timeout or a canceled context, because the result of the request is then unknown. The text of the
+// result is the text of err. For nil it returns nil.
 func NotCreated(err error) error {
 	if err == nil {
 		return nil
@@ -57,13 +56,13 @@ func NotCreated(err error) error {
 // IsNotCreated reports whether err or an error it wraps was marked by NotCreated.
 func IsNotCreated(err error) bool { return has[*notCreated](err) }
 
-// Terminal marks err as one that persists until the object or the external system changes.
-// It is retried only rarely.
+// Terminal marks err as an error that persists until the object or the external system changes. The reconciler
+// retries it only rarely.
 //
-// The reason becomes that of a condition, so it is a CamelCase word that matches
-// ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$ of at most 1024 characters; any other
-// becomes ReasonTerminalError, and the reconciler shows that in the place of one with a
-// secret in it. The text stays that of err; nil stays nil.
+// The reason becomes the reason of a condition. It must be a CamelCase word of at most 1024 characters that matches
+// ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$. Any other reason becomes ReasonTerminalError. The reconciler also shows
+// ReasonTerminalError instead of a reason that contains a secret. The text of the result is the text of err. For nil
+// it returns nil.
 func Terminal(reason string, err error) error {
 	if err == nil {
 		return nil
@@ -76,8 +75,8 @@ func Terminal(reason string, err error) error {
 	return &terminal{reason: reason, err: err}
 }
 
-// TerminalReason returns the reason with which err or an error it wraps was
-// marked by Terminal, and whether there was one. The outermost mark wins.
+// TerminalReason returns the reason that Terminal set on err or an error it wraps. If Terminal was not applied, it
+// returns false. The outermost mark wins.
 func TerminalReason(err error) (string, bool) {
 	if err == nil { // the usual case, without an allocation
 		return "", false

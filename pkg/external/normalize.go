@@ -75,14 +75,13 @@ var rules = []rule{
 // word matches possible identifiers.
 var word = regexp.MustCompile(`[0-9A-Za-z]{8,}`)
 
-// Normalize returns a text for comparison: with placeholders for the parts that differ each
-// time an operation fails, which are identifiers, hexadecimal numbers, times, durations,
-// ports, counters and numbers of seven digits or more. Other numbers stay, because they may
-// be error codes. Runs of white space become one space.
+// Normalize returns a text for the comparison of errors. It replaces the parts that differ each time an operation
+// fails by placeholders: identifiers, hexadecimal numbers, times, durations, ports, counters and numbers of seven
+// digits or more. It keeps other numbers, because they may be error codes. Runs of white space become one space.
 //
-// Two errors whose normalized texts are equal are the same problem. The result is not for
-// messages, whose readers need the identifiers. Normalize is idempotent, and reads the first
-// 32 KiB. It takes a part of a millisecond: compare the original texts first.
+// Two errors with equal normalized texts are the same problem. Do not show the result, because readers need the
+// identifiers. Normalize is idempotent, and reads the first 32 KiB. It takes a part of a millisecond, so compare the
+// original texts first.
 func Normalize(text string) string {
 	if len(text) > maxNormalized {
 		text = text[:maxNormalized]

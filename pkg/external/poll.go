@@ -14,15 +14,12 @@ import (
 // that has not changed for long will probably not change soon.
 const ageParts = 10
 
-// AdaptivePoll returns a hook for managed.WithPollIntervalHook that polls an object less
-// often the longer it has not changed: after a tenth of the time since the last transition of
-// its condition Ready, but not before the poll interval and not after longest, see PollByAge.
-// A jitter of up to a tenth, constant for each object, is added, so that objects that were
-// created together are not polled together.
+// AdaptivePoll returns a hook for managed.WithPollIntervalHook that polls an object less often the longer it has not
+// changed. The delay is a tenth of the time since the last transition of the condition Ready. It is at least the poll
+// interval and at most longest, see PollByAge. The hook adds a jitter of up to a tenth, which is constant for each
+// object. So objects that were created together are not polled together.
 //
-// There is no state: a restart changes no interval. An object without Ready is polled after
-// the poll interval.
-//
+// The hook has no state, so a restart changes no interval. An object without Ready is polled after the poll interval.
 // The hook may be called concurrently.
 func AdaptivePoll(longest time.Duration, c clock.PassiveClock) func(mg resource.Managed,
 	poll time.Duration) time.Duration {
@@ -36,11 +33,11 @@ func AdaptivePoll(longest time.Duration, c clock.PassiveClock) func(mg resource.
 	}
 }
 
-// PollByAge returns a tenth of age, but not less than poll and not more than
-// longest. If these contradict each other, poll is returned.
+// PollByAge returns a tenth of age, but at least poll and at most longest. If longest is less than poll, it returns
+// poll.
 //
-// With a second as poll it is the interval for a long-running operation: its end is noticed
-// late by a tenth of its duration at most.
+// It is also useful for a long-running operation, with a poll of a second. The end of the operation is then noticed
+// late by at most a tenth of its duration.
 func PollByAge(age, poll, longest time.Duration) time.Duration {
 	return max(poll, min(age/ageParts, longest))
 }

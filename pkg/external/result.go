@@ -6,8 +6,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// IsInterrupted reports whether err shows that a call was interrupted, by a deadline, a
-// cancelled context or a connection that broke after it was established.
+// IsInterrupted reports whether err shows that a call was interrupted by a deadline, by a canceled context, or by a
+// connection that broke after it was established.
 func IsInterrupted(err error) bool {
 	for _, cut := range cuts {
 		if errors.Is(err, cut) {

@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// harmless are the operations of a *url.Error without effect: the safe methods, as net/http
-// writes them, and that of [url.Parse].
+// harmless are the operations of a *url.Error without an effect. They are the safe methods, as net/http writes them,
+// and the operation of [url.Parse].
 var harmless = []string{"Get", "Head", "Options", "Trace", "parse"}
 
-// unsent are prefixes of errors of net/http, and of usual transports around it, before a
-// request is sent.
+// unsent are the prefixes of errors that net/http, and usual transports around it, return before they send a request.
 var unsent = []string{
 	"unsupported protocol scheme ", "http: no Host in request URL", "http: nil Request.", "http: Request.RequestURI ",
 	"net/http: invalid header ", "net/http: invalid trailer ", "net/http: invalid method ",
@@ -37,8 +36,8 @@ func unanswered(err error) bool {
 		func(beginning string) bool { return strings.HasPrefix(text, beginning) })
 }
 
-// refusedByProxy reports whether a text is the whole error of net/http for a proxy that
-// refused to connect: the name of a status without effect.
+// refusedByProxy reports whether a text is the whole error of net/http for a proxy that refused to connect. The text
+// is the name of an HTTP status without effect.
 func refusedByProxy(text string) bool {
 	for code := http.StatusBadRequest; code < http.StatusInternalServerError; code++ {
 		if name := http.StatusText(code); name != "" && name == text {
@@ -49,8 +48,8 @@ func refusedByProxy(text string) bool {
 	return false
 }
 
-// lost are the texts of errors of net/http and golang.org/x/net/http2 that have neither a type
-// nor a sentinel: the connection, or the request, ended before the whole response had come.
+// lost are the texts of errors of net/http and golang.org/x/net/http2 that have neither a type nor a sentinel. They
+// mean that the connection or the request ended before the whole response had arrived.
 var lost = []string{
 	"http2: client connection lost",
 	"http2: client connection force closed via ClientConn.Close",

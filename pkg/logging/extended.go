@@ -1,6 +1,6 @@
 package logging
 
-// Keys and values of pairs that replace the methods of an ExtendedLogger.
+// Keys and values that a logger without the methods of an ExtendedLogger gets instead.
 const (
 	keyError    = "error"
 	keyLogger   = "logger"
@@ -10,26 +10,23 @@ const (
 	severityWarning = "warning"
 )
 
-// An ExtendedLogger has more than two levels, and a name. It is found by a type
-// assertion, so that other implementations of Logger need not have these methods.
+// An ExtendedLogger is a Logger with the levels error and warning, and with a name. The package finds the methods by
+// a type assertion, so that other implementations of Logger need not have them.
 type ExtendedLogger interface {
 	Logger
 
-	// Error logs an error, which may be nil, that is not returned. An error that is
-	// returned is not logged.
+	// Error logs an error that the caller does not return. The error may be nil. Do not log an error that is returned.
 	Error(err error, msg string, keysAndValues ...any)
 
-	// Warn logs a state that is no error yet but may lead to one.
+	// Warn logs a state that is not an error but may lead to one.
 	Warn(msg string, keysAndValues ...any)
 
-	// WithName returns a logger whose name is that of the original with the
-	// supplied one after it. The original is not changed.
+	// WithName returns a logger that has the given name after the name of the original. The original is not changed.
 	WithName(name string) Logger
 }
 
-// Error logs an error, which may be nil, with l. A logger that is no
-// ExtendedLogger gets it as Info, with the pairs severity=error and, if there is
-// one, error.
+// Error logs an error, which may be nil, with l. If l is not an ExtendedLogger, Error calls Info with the additional
+// pair severity=error, and with the pair error if err is not nil.
 func Error(l Logger, err error, msg string, keysAndValues ...any) {
 	l = called(l)
 
@@ -47,8 +44,8 @@ func Error(l Logger, err error, msg string, keysAndValues ...any) {
 	l.Info(msg, append(pairs, keysAndValues...)...)
 }
 
-// Warn logs a warning with l. A logger that is no ExtendedLogger gets it as Info,
-// with the pair severity=warning.
+// Warn logs a warning with l. If l is not an ExtendedLogger, Warn calls Info with the additional pair
+// severity=warning.
 func Warn(l Logger, msg string, keysAndValues ...any) {
 	l = called(l)
 
@@ -61,8 +58,7 @@ func Warn(l Logger, msg string, keysAndValues ...any) {
 	l.Info(msg, append([]any{keySeverity, severityWarning}, keysAndValues...)...)
 }
 
-// WithName returns l under a name. A logger that is no ExtendedLogger gets the
-// name as the value of the key logger.
+// WithName returns l with a name. If l is not an ExtendedLogger, the name becomes the value of the key logger.
 func WithName(l Logger, name string) Logger {
 	if e, ok := l.(ExtendedLogger); ok {
 		return e.WithName(name)

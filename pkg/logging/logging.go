@@ -1,14 +1,12 @@
-// Package logging is the small logger that the runtime and its providers write
-// to. It has two levels, because there are two readers: Info is for the
-// operator of a provider, who may have to act; Debug is for the analysis of what
-// happened. Begin with NewLogrLogger or NewSlogLogger.
+// Package logging defines the small logger interface that the runtime and its providers write to. Begin with
+// NewLogrLogger or NewSlogLogger. Loggers may be used concurrently.
 //
-// Messages are constants; variable parts are key-value pairs with lowerCamelCase keys,
-// without secrets and whole objects. Loggers may
-// be used concurrently.
+// A Logger has two levels. Info is for the operator of a provider, who may have to act. Debug is for the analysis of
+// what happened. A message is a constant. Variable parts are key-value pairs with lowerCamelCase keys, without
+// secrets and whole objects.
 //
-// A Logger may have more methods, see ExtendedLogger. The loggers of this package have;
-// the functions Error, Warn and WithName also work with any other.
+// A Logger may have more methods, see ExtendedLogger. The loggers of this package have them. The functions Error,
+// Warn and WithName also work with other loggers.
 package logging
 
 import "github.com/go-logr/logr"
@@ -31,15 +29,14 @@ type Logger interface {
 // NewNopLogger returns a logger that drops everything.
 func NewNopLogger() Logger { return nopLogger{} }
 
-// NewLogrLogger returns a logger that writes to l: Info and Warn at its current
-// level, Debug one level more verbose, Error as an error. It is an
-// ExtendedLogger. Call sites are reported as the callers of this package.
+// NewLogrLogger returns an ExtendedLogger that writes to l. It writes Info and Warn at the current level of l, Debug
+// one level more verbose, and Error as an error. The log shows the caller of this package as the call site.
 func NewLogrLogger(l logr.Logger) Logger {
 	return logrLogger{l: l.WithCallDepth(1)}
 }
 
-// DebugEnabled reports whether l writes messages of Debug. Call it before work that only
-// Debug needs. A logger without a method DebugEnabled() bool is assumed to write all.
+// DebugEnabled reports whether l writes Debug messages. Call it before work that only Debug needs. It returns true
+// for a logger without a method DebugEnabled() bool.
 func DebugEnabled(l Logger) bool {
 	d, ok := l.(interface{ DebugEnabled() bool })
 

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// NewSlogLogger returns a logger that writes to l at the levels of the same
-// names. It is an ExtendedLogger: an error is the value of the key error, and a
-// name, its parts joined by dots, that of the key logger. Call sites are reported
-// as the callers of this package. A nil l drops everything.
+// NewSlogLogger returns an ExtendedLogger that writes to l at the levels of the same names. An error is the value of
+// the key error. The name of a logger is the value of the key logger, with dots between its parts. The log shows the
+// caller of this package as the call site. If l is nil, the logger drops everything.
 func NewSlogLogger(l *slog.Logger) Logger {
 	if l == nil {
 		return NewNopLogger()

@@ -6,16 +6,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Annotations in which the runtime records the progress of the creation of the
-// external resource. Times are RFC 3339 in UTC, to the second.
+// Annotations in which the runtime records the progress of the creation of the external resource. A time has the
+// format RFC 3339, in UTC, to the second.
 const (
-	// AnnotationKeyExternalName is the name of the resource in the external
-	// system. It is the link between object and resource, and must never be
-	// lost.
+	// AnnotationKeyExternalName is the name of the resource in the external system. It links the object and the
+	// resource, and must never be lost.
 	AnnotationKeyExternalName = "krateo.io/external-name"
 
-	// AnnotationKeyExternalCreatePending is the time of the last creation
-	// attempt. It is written before the external system is called.
+	// AnnotationKeyExternalCreatePending is the time of the last creation attempt. It is written before Create is
+	// called.
 	AnnotationKeyExternalCreatePending = "krateo.io/external-create-pending"
 
 	// AnnotationKeyExternalCreateSucceeded is when a creation last succeeded.
@@ -24,59 +23,59 @@ const (
 	// AnnotationKeyExternalCreateFailed is when a creation last failed.
 	AnnotationKeyExternalCreateFailed = "krateo.io/external-create-failed"
 
-	// AnnotationKeyCreateAttempt identifies the attempt of the pending mark.
-	// It is the idempotency token if the external system supports one.
+	// AnnotationKeyCreateAttempt is the ID of the attempt to which AnnotationKeyExternalCreatePending belongs. It is the
+	// idempotency token if the external system supports one.
 	AnnotationKeyCreateAttempt = "moorage.dev/create-attempt"
 
-	// AnnotationKeyBackendIdentity identifies the external system that has the
-	// resource, as the client named it when the resource was created or adopted.
+	// AnnotationKeyBackendIdentity identifies the external system that has the resource. The client returned it when the
+	// object created or adopted the resource.
 	AnnotationKeyBackendIdentity = "moorage.dev/backend-identity"
 
-	// AnnotationKeyOperation is the client's handle of an operation that is in
-	// progress in the external system for the object.
+	// AnnotationKeyOperation is the client's handle of an operation for the object that is in progress in the external
+	// system.
 	AnnotationKeyOperation = "moorage.dev/operation"
 
-	// AnnotationKeyLateInitialized names the fields that were set from the
-	// external resource: if a user unsets one of them, it stays unset.
+	// AnnotationKeyLateInitialized names the fields of the spec that were set from the external resource. If a user
+	// unsets one of them, it stays unset.
 	AnnotationKeyLateInitialized = "moorage.dev/late-initialized"
 
-	// AnnotationKeyAllowBackendChange is written by a user: the object may use
-	// the external system of this identity from now on.
+	// AnnotationKeyAllowBackendChange is set by a user. The object may use the external system with this identity from
+	// now on.
 	AnnotationKeyAllowBackendChange = "moorage.dev/allow-backend-change"
 
-	// AnnotationKeyAbandonAttempt is written by a user: the attempt with this ID
-	// need not be resolved, and a resource that it may have created is abandoned.
+	// AnnotationKeyAbandonAttempt is set by a user. The creation attempt with this ID need not be resolved. A resource
+	// that the attempt may have created stays without an object.
 	AnnotationKeyAbandonAttempt = "moorage.dev/abandon-attempt"
 
-	// AnnotationKeyAllowRecreation is written by a user: the resource of the
-	// creation with this ID is gone, and may be created again.
+	// AnnotationKeyAllowRecreation is set by a user. The resource that the creation with this ID made is gone, and may
+	// be created again.
 	AnnotationKeyAllowRecreation = "moorage.dev/allow-recreation"
 
-	// AnnotationKeyRestoredFrom is written by a user: the object is restored from a
-	// backup, and adopts the external resource of the object before it. The value
-	// is the owner stamp of that object, as the external resource has it, or the UID of
-	// the cluster that it was in.
+	// AnnotationKeyRestoredFrom is set by a user. The object was restored from a backup, and adopts the external
+	// resource of the original object. The value is the owner stamp of the original object, as the external resource has
+	// it, or the UID of the original cluster.
 	AnnotationKeyRestoredFrom = "moorage.dev/restored-from"
 
-	// AnnotationKeyRestored is the UID of the object that has adopted its external
-	// resource after a restore: AnnotationKeyRestoredFrom has had its effect.
+	// AnnotationKeyRestored is the UID of the object that has adopted its external resource after a restore. It shows
+	// that AnnotationKeyRestoredFrom has had its effect.
 	AnnotationKeyRestored = "moorage.dev/restored"
 
-	// AnnotationKeyRestoredOwner is the UID of the object, a slash, and the UID of the
-	// object before it, whose external resource it was allowed to adopt after a
-	// restore: the connection Secret of that object also belongs to this one.
+	// AnnotationKeyRestoredOwner is the UID of the object, a slash, and the UID of the original object from before a
+	// restore. The object was allowed to adopt the external resource of the original object. The connection Secret of
+	// the original object also belongs to the object.
 	AnnotationKeyRestoredOwner = "moorage.dev/restored-owner"
 
-	// AnnotationKeyWasUnresolved records that a creation was reported to the user as
-	// unresolved. The user's answer removes the record of that creation and keeps this
-	// annotation, while a replace of the object removes both. The runtime never removes it. After a
-	// slash it has the time of that creation, unless an earlier release wrote it: the answer
-	// does not apply to what another runtime has created later.
+	// AnnotationKeyWasUnresolved records that the user was asked about a creation whose result is unknown. The user
+	// answers by removing the record of the creation. The answer leaves this annotation, while a replace of the object
+	// removes both. The runtime never removes it.
+	//
+	// After a slash the value has the time of the creation, unless an earlier release wrote it. The answer does not
+	// apply to what another runtime has created after that time.
 	AnnotationKeyWasUnresolved = "moorage.dev/was-unresolved"
 
-	// AnnotationKeyCreationDetails is "pending" from before a Create that may return connection
-	// details which cannot be read again until they are published, and
-	// "lost" if the process ended before that. A user removes the latter.
+	// AnnotationKeyCreationDetails is the state of connection details that only the response to Create has. It is
+	// "pending" from before Create until the details are published. It is "lost" if the process ended before that; a
+	// user then removes the annotation.
 	AnnotationKeyCreationDetails = "moorage.dev/creation-details"
 )
 
@@ -91,54 +90,50 @@ func SetExternalName(o metav1.Object, name string) {
 	AddAnnotations(o, map[string]string{AnnotationKeyExternalName: name})
 }
 
-// GetExternalCreatePending returns the time of the last creation attempt. The
-// time is zero if there is no such mark or if it is malformed.
+// GetExternalCreatePending returns the time of the last creation attempt. The time is zero if the annotation is
+// missing or malformed.
 func GetExternalCreatePending(o metav1.Object) time.Time {
 	return instant(o, AnnotationKeyExternalCreatePending)
 }
 
-// SetExternalCreatePending records that a creation is about to begin at t, which
-// is truncated to the second.
+// SetExternalCreatePending records that a creation is about to begin at t. The time is truncated to the second.
 func SetExternalCreatePending(o metav1.Object, t time.Time) {
 	setInstant(o, AnnotationKeyExternalCreatePending, t)
 }
 
-// GetExternalCreateSucceeded returns when a creation last succeeded. The time
-// is zero if there is no such mark or if it is malformed.
+// GetExternalCreateSucceeded returns when a creation last succeeded. The time is zero if the annotation is missing or
+// malformed.
 func GetExternalCreateSucceeded(o metav1.Object) time.Time {
 	return instant(o, AnnotationKeyExternalCreateSucceeded)
 }
 
-// SetExternalCreateSucceeded records that a creation succeeded at t, which is
-// truncated to the second.
+// SetExternalCreateSucceeded records that a creation succeeded at t. The time is truncated to the second.
 func SetExternalCreateSucceeded(o metav1.Object, t time.Time) {
 	setInstant(o, AnnotationKeyExternalCreateSucceeded, t)
 }
 
-// GetExternalCreateFailed returns when a creation last failed. The time is zero
-// if there is no such mark or if it is malformed.
+// GetExternalCreateFailed returns when a creation last failed. The time is zero if the annotation is missing or
+// malformed.
 func GetExternalCreateFailed(o metav1.Object) time.Time {
 	return instant(o, AnnotationKeyExternalCreateFailed)
 }
 
-// SetExternalCreateFailed records that a creation failed at t, which is truncated
-// to the second.
+// SetExternalCreateFailed records that a creation failed at t. The time is truncated to the second.
 func SetExternalCreateFailed(o metav1.Object, t time.Time) {
 	setInstant(o, AnnotationKeyExternalCreateFailed, t)
 }
 
-// ExternalCreateIncomplete reports whether a creation began whose result is not
-// known: the pending mark is later than both the succeeded and the failed mark.
-// Marks have a resolution of one second, so the pending mark of a creation that
-// begins within a second of the last result must be set later than that.
+// ExternalCreateIncomplete reports whether a creation has begun and its result is unknown. That is the case if the
+// pending time is later than both the succeeded time and the failed time. The times have a resolution of one second.
+// So if a creation begins within a second of the last result, its pending time must be set to a later second.
 func ExternalCreateIncomplete(o metav1.Object) bool {
 	pending := GetExternalCreatePending(o)
 
 	return pending.After(GetExternalCreateSucceeded(o)) && pending.After(GetExternalCreateFailed(o))
 }
 
-// ExternalCreateSucceededDuring reports whether the last successful creation was
-// less than d ago by the clock of this machine, or is in its future.
+// ExternalCreateSucceededDuring reports whether the last creation succeeded less than d ago by the local clock. It
+// also returns true if the recorded time is in the future.
 func ExternalCreateSucceededDuring(o metav1.Object, d time.Duration) bool {
 	t := GetExternalCreateSucceeded(o)
 

@@ -1,11 +1,11 @@
-// Package meta reads and writes the metadata of managed resources: finalizers
-// and labels, the annotations in which a user sets policies, and those in
-// which the runtime records the progress of a creation.
+// Package meta reads and writes the metadata of managed resources: finalizers, labels and annotations. In some
+// annotations a user sets policies. In others the runtime records the progress of a creation.
 //
-// Keys that existing objects have stored keep their names (krateo.io/...);
-// new keys begin with moorage.dev/. Functions never change a map or a
-// slice of the object: they replace it, because a cache may share it. Do not
-// use one object from several goroutines at a time.
+// Annotation keys that existing objects have stored keep their names (krateo.io/...). New keys begin with
+// moorage.dev/.
+//
+// A function never changes a map or a slice of the object, because a cache may share it. The function replaces it
+// instead. Do not use one object from several goroutines at a time.
 package meta
 
 import (
@@ -45,8 +45,7 @@ func RemoveLabels(o metav1.Object, labels ...string) {
 	}
 }
 
-// AddFinalizer appends the finalizer to those of the object, unless it is among them
-// already.
+// AddFinalizer appends the finalizer to the finalizers of the object, unless the object has it already.
 func AddFinalizer(o metav1.Object, finalizer string) {
 	if !FinalizerExists(o, finalizer) {
 		o.SetFinalizers(append(slices.Clone(o.GetFinalizers()), finalizer))
@@ -67,15 +66,15 @@ func FinalizerExists(o metav1.Object, finalizer string) bool {
 	return slices.Contains(o.GetFinalizers(), finalizer)
 }
 
-// WasCreated reports whether the object was created in the API server, that is,
-// whether it has a creation time. It says nothing about external resources.
+// WasCreated reports whether the object was created in the API server, which is the case if it has a creation time.
+// It says nothing about external resources.
 func WasCreated(o metav1.Object) bool {
 	t := o.GetCreationTimestamp()
 
 	return !t.IsZero()
 }
 
-// WasDeleted reports whether the object's deletion was requested.
+// WasDeleted reports whether the deletion of the object was requested.
 func WasDeleted(o metav1.Object) bool {
 	return !o.GetDeletionTimestamp().IsZero()
 }

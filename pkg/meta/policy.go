@@ -19,8 +19,7 @@ const (
 	// while its value is "true".
 	AnnotationKeyReconciliationPaused = "krateo.io/paused"
 
-	// AnnotationKeyConnectorVerbose requests a verbose connection from the provider
-	// while its value is "true". Only the provider reads it.
+	// AnnotationKeyConnectorVerbose requests a verbose connection while its value is "true". Only the provider reads it.
 	AnnotationKeyConnectorVerbose = "krateo.io/connector-verbose"
 
 	// AnnotationKeyManagementPolicy determines which actions are allowed: one of the
@@ -31,20 +30,20 @@ const (
 	// deleted with the object: one of the DeletionPolicy values.
 	AnnotationKeyDeletionPolicy = "krateo.io/deletion-policy"
 
-	// AnnotationKeyAdoptionPolicy determines whether an existing external resource
-	// is adopted: one of the AdoptionPolicy values.
+	// AnnotationKeyAdoptionPolicy determines whether an existing external resource is adopted. Its value is one of the
+	// AdoptionPolicy values. Without it the policy of managed.WithAdoptionPolicy applies.
 	AnnotationKeyAdoptionPolicy = "moorage.dev/adoption-policy"
 
 	// AnnotationKeyPollInterval is the interval between two observations of the
 	// external resource, as a Go duration such as "90s" or "10m".
 	AnnotationKeyPollInterval = "moorage.dev/poll-interval"
 
-	// AnnotationKeyReconcileRequestedAt requests a pass at once, whenever its
-	// value changes. Any value works; the current time is customary.
+	// AnnotationKeyReconcileRequestedAt requests an immediate reconcile of the object whenever its value changes. Any
+	// value works. The current time is customary.
 	AnnotationKeyReconcileRequestedAt = "moorage.dev/reconcile-requested-at"
 
-	// AnnotationKeyAllowReferencesFrom names the namespaces, besides the object's
-	// own, whose objects may refer to the object: comma-separated, "*" for all.
+	// AnnotationKeyAllowReferencesFrom names the other namespaces whose objects may refer to the object. The value is a
+	// comma-separated list, or "*" for all namespaces. Objects of the object's own namespace always may.
 	AnnotationKeyAllowReferencesFrom = "moorage.dev/allow-references-from"
 )
 
@@ -54,14 +53,13 @@ const (
 	// ManagementPolicyDefault allows everything. It is the default.
 	ManagementPolicyDefault = "default"
 
-	// ManagementPolicyObserveCreateUpdate allows everything except to delete.
+	// ManagementPolicyObserveCreateUpdate allows everything except deletion.
 	ManagementPolicyObserveCreateUpdate = "observe-create-update"
 
-	// ManagementPolicyObserveDelete allows to delete, but not to create or
-	// update.
+	// ManagementPolicyObserveDelete allows deletion, but neither creation nor update.
 	ManagementPolicyObserveDelete = "observe-delete"
 
-	// ManagementPolicyObserve only allows to observe.
+	// ManagementPolicyObserve allows only observation.
 	ManagementPolicyObserve = "observe"
 )
 
@@ -76,7 +74,7 @@ const (
 
 // Values of AnnotationKeyAdoptionPolicy.
 const (
-	// AdoptionPolicyNever leaves an existing resource alone. It is the default.
+	// AdoptionPolicyNever leaves every existing resource alone, also if its owner cannot be determined.
 	AdoptionPolicyNever = "never"
 
 	// AdoptionPolicyIfUnowned adopts an existing resource that has no owner.
@@ -86,10 +84,10 @@ const (
 	// matches the spec already, so that the adoption does not change it.
 	AdoptionPolicyIfMatching = "if-matching"
 
-	// AdoptionPolicyForce adopts an existing resource of any owner, as far as the
-	// operator of the provider allows it: by default, only a resource that is known
-	// to belong to an object of the same namespace, or, for a cluster-scoped object,
-	// to one of the same kind and name.
+	// AdoptionPolicyForce adopts an existing resource of any owner, if the operator of the provider allows that
+	// (managed.WithAllowedAdoptionPolicies). By default a namespaced object adopts only a resource that is known to
+	// belong to an object of the same namespace. A cluster-scoped object adopts only a resource that is known to belong
+	// to an object of the same kind and name.
 	AdoptionPolicyForce = "force"
 )
 
@@ -125,10 +123,9 @@ var policies = []struct {
 	{AnnotationKeyAdoptionPolicy, adoptionPolicies},
 }
 
-// ValidatePolicies returns an error if a policy annotation has an unknown value.
-// The error names the key, the value and the allowed values, and is meant for the
-// user. While it is not nil, nothing is allowed: a misspelled policy must never
-// permit anything.
+// ValidatePolicies returns an error if a policy annotation has an unknown value. The error is meant for the user, and
+// names the key, the value and the allowed values. While there is such an error, no action is allowed, because a
+// misspelled policy must never permit anything.
 func ValidatePolicies(o metav1.Object) error {
 	for _, p := range policies {
 		if v := o.GetAnnotations()[p.key]; v != "" && !slices.Contains(p.values, v) {
@@ -140,10 +137,9 @@ func ValidatePolicies(o metav1.Object) error {
 	return nil
 }
 
-// IsActionAllowed reports whether the object's management policy allows the
-// action, one of ActionCreate, ActionUpdate and ActionDelete. It does not check
-// the deletion policy: ShouldDelete checks both. Nothing is allowed while
-// ValidatePolicies fails.
+// IsActionAllowed reports whether the management policy of the object allows the action: ActionCreate, ActionUpdate
+// or ActionDelete. It returns false while ValidatePolicies returns an error. It does not check the deletion policy;
+// ShouldDelete checks both policies.
 func IsActionAllowed(o metav1.Object, action string) bool {
 	policy := o.GetAnnotations()[AnnotationKeyManagementPolicy]
 
@@ -158,21 +154,19 @@ func ShouldCreate(o metav1.Object) bool { return IsActionAllowed(o, ActionCreate
 // external resource.
 func ShouldUpdate(o metav1.Object) bool { return IsActionAllowed(o, ActionUpdate) }
 
-// ShouldDelete reports whether the object's policies allow to delete the
-// external resource. The deletion policy orphan forbids it under every
-// management policy.
+// ShouldDelete reports whether the policies of the object allow the deletion of the external resource. The deletion
+// policy orphan forbids it under every management policy.
 func ShouldDelete(o metav1.Object) bool {
 	return IsActionAllowed(o, ActionDelete) && o.GetAnnotations()[AnnotationKeyDeletionPolicy] != DeletionPolicyOrphan
 }
 
-// ShouldOnlyObserve reports whether the object's management policy only allows to
-// observe.
+// ShouldOnlyObserve reports whether the management policy of the object allows only observation.
 func ShouldOnlyObserve(o metav1.Object) bool {
 	return ValidatePolicies(o) == nil && o.GetAnnotations()[AnnotationKeyManagementPolicy] == ManagementPolicyObserve
 }
 
-// GetAdoptionPolicy returns the object's adoption policy, or "" if it has none or
-// an unknown one.
+// GetAdoptionPolicy returns the adoption policy in the annotation of the object. It returns "" if there is none, or
+// if its value is unknown.
 func GetAdoptionPolicy(o metav1.Object) string {
 	if v := o.GetAnnotations()[AnnotationKeyAdoptionPolicy]; slices.Contains(adoptionPolicies, v) {
 		return v
@@ -181,8 +175,8 @@ func GetAdoptionPolicy(o metav1.Object) string {
 	return ""
 }
 
-// ShouldAdopt reports whether an existing external resource without an owner may
-// be adopted.
+// ShouldAdopt reports whether the annotation of the object allows to adopt an existing external resource without an
+// owner, whatever the state of the resource.
 func ShouldAdopt(o metav1.Object) bool {
 	p := GetAdoptionPolicy(o)
 
@@ -199,9 +193,9 @@ func IsVerbose(o metav1.Object) bool {
 	return o.GetAnnotations()[AnnotationKeyConnectorVerbose] == "true"
 }
 
-// GetPollInterval returns the poll interval that the user has set on the object,
-// and whether there is one. If it is not a positive Go duration, GetPollInterval
-// returns zero and an error, which is meant for the user.
+// GetPollInterval returns the poll interval that the user has set on the object. If the user has set none, set is
+// false. If the value is not a positive Go duration, GetPollInterval returns zero and an error that is meant for the
+// user.
 func GetPollInterval(o metav1.Object) (d time.Duration, set bool, err error) {
 	v := o.GetAnnotations()[AnnotationKeyPollInterval]
 	if v == "" {

@@ -8,15 +8,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// NewGlobalExponential returns a limiter that lets an item through at once unless
-// it failed: after n passes without a Forget in between, the next one is due
-// baseDelay*2^(n-1), at most maxDelay, after the last. Time that has passed since
-// then, for instance because a queue has a back-off as well, counts.
+// NewGlobalExponential returns a limiter that delays only items that have failed. After n reconciles without a Forget
+// in between, the next one is due baseDelay*2^(n-1) after the last, but at most maxDelay. Time that has passed since
+// the last one, for instance because of the backoff of a queue, counts.
 //
-// It differs from the limiter of this name in provider-runtime, which delays an item more
-// with every pass, also after a success, forgets an item only when it was not used for
-// long, and never one that is not used again. Here Forget takes effect
-// at once, and an item not seen for 2*maxDelay is dropped.
+// The limiter of this name in provider-runtime delays an item more with every reconcile, also after a success. It
+// forgets an item only after a long time without use, and only when the item is used again. Here Forget takes effect
+// at once, and an item that is not used for 2*maxDelay is dropped.
 func NewGlobalExponential(baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[any] {
 	return newExponential(baseDelay, maxDelay, clock.RealClock{})
 }

@@ -19,17 +19,17 @@ const (
 	expiry = time.Hour
 )
 
-// A Reconciler limits another reconciler with a limiter that it usually shares with others.
-// A request that exceeds the limit is requeued with RequeueAfter for the time at which it is
-// due, and is then reconciled without being charged again. A worker is never blocked.
+// A Reconciler limits the rate of another reconciler by a limiter that it usually shares with others. It requeues a
+// request that exceeds the limit, with RequeueAfter for the time at which the request is due. When the request comes
+// again, it is reconciled without another token. A worker is never blocked. A Reconciler may be called concurrently.
 //
-// It differs from the limiter of this name in provider-runtime: a request that comes too
-// early (because its object changed meanwhile) is neither reconciled nor charged again but
-// requeued for the rest of the time; the check is atomic; Forget is called when a pass
-// succeeds, not before it begins, so that a limiter may count failures; and the state of
-// requests that do not come again is dropped.
+// It differs in these points from the limiter of this name in provider-runtime:
 //
-// It may be called concurrently.
+//   - A request may come too early, because its object has changed. The Reconciler then requeues it for the rest of
+//     the time, without another token.
+//   - The check is atomic.
+//   - Forget is called when a reconcile succeeds, not before it begins. So a limiter may count failures.
+//   - The state of requests that do not come again is dropped.
 type Reconciler struct {
 	name    string
 	inner   reconcile.Reconciler
@@ -42,7 +42,7 @@ type Reconciler struct {
 	swept time.Time
 }
 
-// New returns a reconciler that calls r as l allows. The name, usually the controller's,
+// New returns a reconciler that calls r at the rate that l allows. The name is usually the name of the controller. It
 // distinguishes equal requests of reconcilers that share a limiter.
 func New(name string, r reconcile.Reconciler, l workqueue.TypedRateLimiter[any]) *Reconciler {
 	return newReconciler(name, r, l, clock.RealClock{})
@@ -60,9 +60,8 @@ func newReconciler(name string, r reconcile.Reconciler, l workqueue.TypedRateLim
 	}
 }
 
-// Reconcile hands the request on if the limiter allows it, and returns what came
-// of it. Otherwise it returns without an error a result that brings the request
-// back when its turn has come.
+// Reconcile calls the wrapped reconciler if the limiter allows the request, and returns its result. Otherwise it
+// returns a result that requeues the request at the time at which the limiter allows it, and no error.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	if wait := r.admit(req); wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
@@ -77,9 +76,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return result, err
 }
 
-// KeepBackOff wraps l, the limiter of the queue of r: Forget has no effect for a request that
-// r has requeued. Otherwise the backoff of a failing object would restart each time it is
-// throttled, because controller-runtime calls Forget for a request with RequeueAfter.
+// KeepBackOff wraps l, the limiter of the queue of r. Forget of the result has no effect for a request that r has
+// requeued. Otherwise the backoff of a failing object would restart each time r requeues it, because
+// controller-runtime calls Forget for a request with RequeueAfter.
 func (r *Reconciler) KeepBackOff(
 	l workqueue.TypedRateLimiter[reconcile.Request],
 ) workqueue.TypedRateLimiter[reconcile.Request] {
@@ -110,8 +109,7 @@ func (r *Reconciler) admit(req reconcile.Request) time.Duration {
 	return wait
 }
 
-// sweep gives up the places of those that did not come back. It looks at all of
-// them, so it does so rarely.
+// sweep drops the state of requests that did not come again. It visits all requests, so it runs rarely.
 func (r *Reconciler) sweep(now time.Time) {
 	if now.Sub(r.swept) < expiry {
 		return
@@ -136,7 +134,7 @@ func (r *Reconciler) isWaiting(req reconcile.Request) bool {
 
 func (r *Reconciler) item(req reconcile.Request) string { return r.name + "/" + req.String() }
 
-// A keeper is a limiter that does not forget those that are throttled.
+// A keeper is a limiter whose Forget ignores requests that the Reconciler has requeued.
 type keeper struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 	throttled func(reconcile.Request) bool

@@ -7,30 +7,27 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// Conditions are a list of conditions, at most one of
-// each type. The zero value is empty and ready to use. Its methods never change
-// memory that another slice shares: that may belong to a cache.
+// Conditions are a list of conditions, at most one of each type. The zero value is empty and ready to use. The
+// methods never change memory that another slice shares, because that slice may belong to a cache.
 //
-// The transition time follows the rule of commonv1.ConditionedStatus: it changes
-// only with the status, not with the message.
+// The transition time of a condition changes only with its status, not with its message. This is the rule of
+// commonv1.ConditionedStatus.
 type Conditions []commonv1.Condition
 
-// DeepCopy returns a copy that shares nothing with the list.
+// DeepCopy returns a copy that shares no memory with the list.
 func (cs Conditions) DeepCopy() Conditions { return slices.Clone(cs) }
 
-// UpsertCondition replaces the condition of the same type, or appends the
-// condition.
+// UpsertCondition replaces the condition of the same type. If there is none, it appends the condition.
 func (cs *Conditions) UpsertCondition(cond commonv1.Condition) {
 	s := commonv1.ConditionedStatus{Conditions: cs.DeepCopy()}
 	s.SetConditions(cond)
 	*cs = s.Conditions
 }
 
-// UpsertConditionMessage appends the condition's message, after a comma, to the message
-// of the condition of the same type, and changes nothing else of it. Without a
-// condition of the type it appends the condition itself. A message that the
-// existing message contains is not repeated, so that a pass with the same
-// result changes nothing.
+// UpsertConditionMessage appends the message of cond, after a comma, to the message of the condition of the same
+// type. It changes no other field of that condition. If there is no condition of the type, it appends cond itself. If
+// the existing message already contains the message, nothing changes, so that equal reconciles do not change the
+// status.
 func (cs *Conditions) UpsertConditionMessage(cond commonv1.Condition) {
 	const separator = ", "
 
@@ -54,7 +51,7 @@ func (cs *Conditions) UpsertConditionMessage(cond commonv1.Condition) {
 	cs.UpsertCondition(c)
 }
 
-// JoinConditions upserts each of the supplied conditions. Nil has none.
+// JoinConditions upserts each condition of conds. If conds is nil, it does nothing.
 func (cs *Conditions) JoinConditions(conds *Conditions) {
 	if conds == nil {
 		return

@@ -25,8 +25,7 @@ type Finalizer interface {
 	RemoveFinalizer(ctx context.Context, obj Object) error
 }
 
-// FinalizerFns implement a Finalizer by functions. A nil function does nothing and
-// succeeds.
+// FinalizerFns implement a Finalizer with functions. A nil function does nothing and returns nil.
 type FinalizerFns struct {
 	// AddFinalizerFn is called by AddFinalizer.
 	AddFinalizerFn func(ctx context.Context, obj Object) error
@@ -53,22 +52,19 @@ func (f FinalizerFns) RemoveFinalizer(ctx context.Context, obj Object) error {
 	return f.RemoveFinalizerFn(ctx, obj)
 }
 
-// NewNopFinalizer returns a Finalizer that does nothing. Objects are then removed as
-// soon as they are deleted, and their external resources are not cleaned up.
+// NewNopFinalizer returns a Finalizer that does nothing. The API server then removes an object as soon as it is
+// deleted, and its external resource is not cleaned up.
 func NewNopFinalizer() Finalizer { return FinalizerFns{} }
 
-// An APIFinalizer writes a finalizer to the API server. The zero value is not
-// usable.
+// An APIFinalizer writes a finalizer to the API server. Make one with NewAPIFinalizer; the zero value is not usable.
 //
-// It sends a merge patch of metadata.finalizers only: a full
-// update would erase fields that the types of this program do not know. The patch
-// has the uid and resourceVersion of the object as read, because it replaces the
-// whole list: it fails with a Kubernetes conflict if another client has changed the
-// object meanwhile, and with an invalid error if the object was replaced by
-// another one of the same name. The returned error wraps both.
+// It sends a merge patch of only metadata.finalizers, because an update would erase fields that the Go types of this
+// program do not have. The patch replaces the whole list, so it has the uid and resourceVersion of the object as
+// read. It fails with a Kubernetes Conflict error if another client has changed the object meanwhile. It fails with
+// an Invalid error if another object has the name now. The returned error wraps both.
 //
-// After a success the object has the resourceVersion and the finalizers of the
-// response. Everything else of the object in memory is unchanged.
+// On success the object in memory gets the resourceVersion and the finalizers of the response. Its other fields stay
+// unchanged.
 type APIFinalizer struct {
 	client    client.Client
 	finalizer string

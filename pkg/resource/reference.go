@@ -10,15 +10,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A CanReference is an object whose spec has references to other objects.
+// A CanReference is an object whose spec may have references to other objects.
 type CanReference runtime.Object
 
-// An AttributeReferencer resolves one value from a referenced object. It exists for
-// providers that implement it; this module does not call it. New code should resolve
-// references with package reference.
+// An AttributeReferencer resolves one value from a referenced object. This module does not call it; it exists for
+// providers that implement it. New code should resolve references with package reference.
 type AttributeReferencer interface {
-	// GetStatus returns, for each object that the value depends on, whether it is
-	// ready.
+	// GetStatus returns the readiness of each object on which the value depends.
 	GetStatus(ctx context.Context, res CanReference, r client.Reader) ([]ReferenceStatus, error)
 
 	// Build returns the value.
@@ -28,8 +26,8 @@ type AttributeReferencer interface {
 	Assign(res CanReference, value string) error
 }
 
-// A ReferenceStatus is the readiness of a referenced object. The zero value names
-// no object, and is unknown.
+// A ReferenceStatus is the readiness of a referenced object. The zero value has no name and the status
+// ReferenceStatusUnknown.
 type ReferenceStatus struct {
 	// Name of the referenced object.
 	Name string
@@ -49,21 +47,20 @@ type ReferenceStatusType int
 
 // The readiness of a referenced object.
 const (
-	// ReferenceStatusUnknown: it was not determined.
+	// ReferenceStatusUnknown means that the readiness was not determined.
 	ReferenceStatusUnknown ReferenceStatusType = iota
 
-	// ReferenceNotFound: the object does not exist.
+	// ReferenceNotFound means that the object does not exist.
 	ReferenceNotFound
 
-	// ReferenceNotReady: the object exists and does not have the value yet.
+	// ReferenceNotReady means that the object exists and does not have the value yet.
 	ReferenceNotReady
 
-	// ReferenceReady: the object can be used.
+	// ReferenceReady means that the object can be used.
 	ReferenceReady
 )
 
-// String returns the name of the status without its prefix. An undefined value is
-// Unknown.
+// String returns the name of the status without its prefix. For an undefined value it returns Unknown.
 func (t ReferenceStatusType) String() string {
 	switch t {
 	case ReferenceNotFound:
@@ -77,8 +74,8 @@ func (t ReferenceStatusType) String() string {
 	}
 }
 
-// IsMissingReference reports whether err is or wraps an error whose method
-// MissingReference() bool returns true: a required reference is missing.
+// IsMissingReference reports whether a required reference is missing. That is the case if the method
+// MissingReference() bool of err or an error it wraps returns true.
 func IsMissingReference(err error) bool {
 	var missing interface{ MissingReference() bool }
 

@@ -1,11 +1,8 @@
-// Package resource defines managed resources, each of which represents one resource in an
-// external system, and helps their controllers with
-// finalizers, referenced Secrets and ConfigMaps, and the classification
-// of errors.
+// Package resource defines managed resources, each of which represents one resource in an external system. It also
+// helps controllers with finalizers, with referenced Secrets and ConfigMaps, and with the classification of errors.
 //
-// A kind is a Managed if it is a Kubernetes object with conditions; embedding
-// ConditionedStatus of apis/common/v1 in its status and two forwarding methods
-// are enough.
+// A kind is a Managed if it is a Kubernetes object with conditions. To implement it, embed ConditionedStatus of
+// apis/common/v1 in the status, and add two methods that forward to it.
 package resource
 
 import (
@@ -44,13 +41,12 @@ type ManagedList interface {
 	GetItems() []Managed
 }
 
-// A ManagedKind is the kind of a managed resource. It is a type of its own, so that
-// other kinds cannot be passed by mistake.
+// A ManagedKind is the kind of a managed resource. It is a separate type, so that other kinds cannot be passed by
+// mistake.
 type ManagedKind schema.GroupVersionKind
 
-// MustCreateObject returns a new object of the supplied kind. It panics if oc,
-// usually a scheme, does not know the kind: that is a programming error, which
-// shows at the start.
+// MustCreateObject returns a new object of the given kind. The argument oc is usually a scheme. MustCreateObject
+// panics if oc does not know the kind, because that is a programming error that appears at the start.
 func MustCreateObject(kind schema.GroupVersionKind, oc runtime.ObjectCreater) runtime.Object {
 	obj, err := oc.New(kind)
 	if err != nil {

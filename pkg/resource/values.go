@@ -12,14 +12,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// GetSecret returns the value of the referenced key of a Secret. It fails
-// without a reference, and if the Secret or the key does not exist; the error for a Secret that
-// does not exist is a Kubernetes NotFound. No error contains the value; the pass of
-// ctx masks it in everything that it reports.
+// GetSecret returns the value of the referenced key of a Secret. It returns an error if ref is nil, or if the Secret
+// or the key does not exist. The error for a missing Secret is a Kubernetes NotFound error. No error contains the
+// value. If ctx belongs to a reconcile of package managed, the reconciler masks the value in everything that it
+// reports.
 //
-// Use a client that does not read Secrets from a cache. A caching client starts
-// to list and watch every Secret of the cluster at the first call, for which a
-// provider rarely has the permission and never the need.
+// Use a client that does not read Secrets from a cache. At the first call, a caching client starts to list and watch
+// every Secret of the cluster. A provider rarely has the permission for that, and never needs it.
 func GetSecret(ctx context.Context, k client.Client, ref *commonv1.SecretKeySelector) (string, error) {
 	if ref == nil {
 		return "", errors.New("no secret is referenced")
@@ -40,10 +39,9 @@ func GetSecret(ctx context.Context, k client.Client, ref *commonv1.SecretKeySele
 	return string(v), nil
 }
 
-// GetConfigMapValue returns the value of the referenced key of a ConfigMap,
-// text or binary. It fails without a reference, and if the ConfigMap or the
-// key does not exist; the error for a ConfigMap that does not exist is a Kubernetes NotFound.
-// As for GetSecret, use a client without a cache.
+// GetConfigMapValue returns the value of the referenced key of a ConfigMap, text or binary. It returns an error if
+// ref is nil, or if the ConfigMap or the key does not exist. The error for a missing ConfigMap is a Kubernetes
+// NotFound error. Use a client without a cache, as for GetSecret.
 func GetConfigMapValue(ctx context.Context, kube client.Client, ref *commonv1.ConfigMapKeySelector) (string, error) {
 	if ref == nil {
 		return "", errors.New("no config map is referenced")

@@ -11,16 +11,13 @@ import (
 
 var _ client.Client = &MockClient{}
 
-// A MockClient calls one of its functions for every method of client.Client. A
-// nil function succeeds and does nothing, so the zero value is ready to use; set
-// the functions before the client is used concurrently.
+// A MockClient is a client.Client for tests. Each method calls one of its functions. A nil function does nothing and
+// returns nil, so the zero value is ready to use. Set the functions before the client is used concurrently.
 //
-// Patches are special, because the runtime only sends patches, while tests often
-// check the resulting object: if MockPatch is nil, Patch calls MockUpdate
-// with a copy of the object, which is the full desired one. The
-// object itself then stays unchanged, resourceVersion included. MockStatusPatch
-// falls back to MockStatusUpdate, and MockSubResourcePatch to
-// MockSubResourceUpdate, in the same way.
+// Patches are special, because the runtime only sends patches, while tests often check the resulting object. If
+// MockPatch is nil, Patch calls MockUpdate with a copy of the object, which is the full desired object. The object
+// itself then stays unchanged, including its resourceVersion. In the same way, MockStatusPatch falls back to
+// MockStatusUpdate, and MockSubResourcePatch to MockSubResourceUpdate.
 type MockClient struct {
 	MockGet         MockGetFn
 	MockList        MockListFn
@@ -47,8 +44,8 @@ type MockClient struct {
 	MockIsObjectNamespaced  MockIsObjectNamespacedFn
 }
 
-// NewMockClient returns a client whose every call succeeds and does nothing. Its
-// patch functions are nil, so that patches reach the update functions.
+// NewMockClient returns a client whose calls do nothing and return nil. Its patch functions are nil, so a patch calls
+// the update function.
 func NewMockClient() *MockClient {
 	return &MockClient{
 		MockGet:         NewMockGetFn(nil),
@@ -156,8 +153,7 @@ func (c *MockClient) Status() client.SubResourceWriter {
 	}
 }
 
-// SubResource returns a client that calls the MockSubResource functions,
-// whatever the subresource is.
+// SubResource returns a client that calls the MockSubResource functions for every subresource.
 func (c *MockClient) SubResource(_ string) client.SubResourceClient {
 	return &MockSubResourceClient{
 		MockGet:    c.MockSubResourceGet,

@@ -10,9 +10,10 @@ import (
 	"github.com/moorage-dev/moorage/internal/redact"
 )
 
-// EquateErrors compares errors as a test means them: two errors are equal if
-// one is the other in the sense of errors.Is, or if they have the same type and
-// text. The latter is for errors made in place, such as errors.New("boom").
+// EquateErrors returns an option that compares errors. Two errors are equal if errors.Is is true for them in either
+// order, or if they have the same type and text. The second rule is for errors such as errors.New("boom") that a test
+// makes in place. An error that the runtime has redacted is also equal to an error of another type with the same
+// text.
 func EquateErrors() cmp.Option {
 	return cmp.FilterValues(bothErrors, cmp.Comparer(func(a, b any) bool {
 		x, y := a.(error), b.(error) // The filter saw to it that they are.
@@ -24,8 +25,7 @@ func EquateErrors() cmp.Option {
 	}))
 }
 
-// bothErrors takes nil errors out: cmp compares them by itself, and as nil
-// interfaces they tell nothing of their type.
+// bothErrors reports whether both errors are not nil. cmp compares nil errors by itself.
 func bothErrors(a, b any) bool {
 	_, x := a.(error)
 	_, y := b.(error)
@@ -33,9 +33,8 @@ func bothErrors(a, b any) bool {
 	return x && y
 }
 
-// EquateConditions compares conditions by type, status, reason and message: it
-// ignores LastTransitionTime and ObservedGeneration. The order of several
-// conditions counts.
+// EquateConditions returns an option that compares conditions by type, status, reason and message. It ignores
+// LastTransitionTime and ObservedGeneration. The order of several conditions matters.
 func EquateConditions() cmp.Option {
 	return cmp.Comparer(func(a, b commonv1.Condition) bool {
 		return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.Message == b.Message

@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Count returns a client that counts its calls, but for watches, as the requests they
-// would be to an API server: for a client that sends none, such as one of a store.
+// Count returns a client that counts its calls in the ledger, as if each were a request to an API server. Watches are
+// not counted. Use it for a client that sends no requests, such as the client of a store.
 func (l *Ledger) Count(c client.WithWatch) client.WithWatch {
 	return interceptor.NewClient(c, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,

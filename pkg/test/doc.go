@@ -1,9 +1,7 @@
-// Package test helps to test controllers without an API server: a client whose
-// every call is a function of the test's choice, and ways to compare errors and
-// conditions with cmp.Diff.
+// Package test helps to test controllers without an API server. It has a client whose calls are functions that the
+// test sets, and compares errors and conditions with cmp.Diff.
 //
-// Begin with NewMockClient and replace the functions that the code under test
-// should meet:
+// Begin with NewMockClient, and replace the functions that the code under test calls:
 //
 //	c := test.NewMockClient()
 //	c.MockGet = test.NewMockGetFn(errBoom)

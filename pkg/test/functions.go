@@ -9,14 +9,13 @@ import (
 )
 
 type (
-	// An ObjectFn looks at an object that a client was called with, or fills in
-	// the one that the call is to return.
+	// An ObjectFn checks an object that was passed to a client, or fills in an object that the client returns.
 	ObjectFn func(obj client.Object) error
 
-	// An ObjectListFn does so with a list.
+	// An ObjectListFn checks or fills in a list.
 	ObjectListFn func(obj client.ObjectList) error
 
-	// A RuntimeObjectFn does so with an object of which only its kind matters.
+	// A RuntimeObjectFn checks or fills in an object of which only the kind matters.
 	RuntimeObjectFn func(obj runtime.Object) error
 )
 
@@ -55,54 +54,54 @@ type (
 	MockIsObjectNamespacedFn func(obj runtime.Object) (bool, error)
 )
 
-// NewMockGetFn returns a function that calls the supplied ones with the object
-// to be filled in and then returns err. An error of theirs is returned at once.
+// NewMockGetFn returns a function that calls ofn with the object to fill in, and then returns err. If one of ofn
+// returns an error, it returns that error at once.
 func NewMockGetFn(err error, ofn ...ObjectFn) MockGetFn {
 	return func(_ context.Context, _ client.ObjectKey, obj client.Object) error { return finish(err, obj, ofn) }
 }
 
-// NewMockListFn returns a function that calls the supplied ones with the list to
-// be filled in and then returns err. An error of theirs is returned at once.
+// NewMockListFn returns a function that calls ofn with the list to fill in, and then returns err. If one of ofn
+// returns an error, it returns that error at once.
 func NewMockListFn(err error, ofn ...ObjectListFn) MockListFn {
 	return func(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 		return finish(err, list, ofn)
 	}
 }
 
-// NewMockCreateFn returns a function that calls the supplied ones with the object
-// and then returns err. An error of theirs is returned at once.
+// NewMockCreateFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
+// error, it returns that error at once.
 func NewMockCreateFn(err error, ofn ...ObjectFn) MockCreateFn {
 	return func(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
 		return finish(err, obj, ofn)
 	}
 }
 
-// NewMockDeleteFn returns a function that calls the supplied ones with the object
-// and then returns err. An error of theirs is returned at once.
+// NewMockDeleteFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
+// error, it returns that error at once.
 func NewMockDeleteFn(err error, ofn ...ObjectFn) MockDeleteFn {
 	return func(_ context.Context, obj client.Object, _ ...client.DeleteOption) error {
 		return finish(err, obj, ofn)
 	}
 }
 
-// NewMockDeleteAllOfFn returns a function that calls the supplied ones with the
-// object and then returns err. An error of theirs is returned at once.
+// NewMockDeleteAllOfFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns
+// an error, it returns that error at once.
 func NewMockDeleteAllOfFn(err error, ofn ...ObjectFn) MockDeleteAllOfFn {
 	return func(_ context.Context, obj client.Object, _ ...client.DeleteAllOfOption) error {
 		return finish(err, obj, ofn)
 	}
 }
 
-// NewMockUpdateFn returns a function that calls the supplied ones with the object
-// and then returns err. An error of theirs is returned at once.
+// NewMockUpdateFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
+// error, it returns that error at once.
 func NewMockUpdateFn(err error, ofn ...ObjectFn) MockUpdateFn {
 	return func(_ context.Context, obj client.Object, _ ...client.UpdateOption) error {
 		return finish(err, obj, ofn)
 	}
 }
 
-// NewMockPatchFn returns a function that calls the supplied ones with the object
-// and then returns err. An error of theirs is returned at once.
+// NewMockPatchFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
+// error, it returns that error at once.
 func NewMockPatchFn(err error, ofn ...ObjectFn) MockPatchFn {
 	return func(_ context.Context, obj client.Object, _ client.Patch, _ ...client.PatchOption) error {
 		return finish(err, obj, ofn)
@@ -114,17 +113,15 @@ func NewMockSchemeFn(scheme *runtime.Scheme) MockSchemeFn {
 	return func() *runtime.Scheme { return scheme }
 }
 
-// NewMockGroupVersionKindForFn returns a function that calls the supplied ones
-// with the object and then returns gvk and err. An error of theirs is returned at
-// once, with gvk.
+// NewMockGroupVersionKindForFn returns a function that calls rofn with the object, and then returns gvk and err. If
+// one of rofn returns an error, it returns gvk and that error at once.
 func NewMockGroupVersionKindForFn(err error, gvk schema.GroupVersionKind,
 	rofn ...RuntimeObjectFn) MockGroupVersionKindForFn {
 	return func(obj runtime.Object) (schema.GroupVersionKind, error) { return gvk, finish(err, obj, rofn) }
 }
 
-// NewMockIsObjectNamespacedFn returns a function that calls the supplied ones
-// with the object and then returns isNamespaced and err. An error of theirs is
-// returned at once, with isNamespaced.
+// NewMockIsObjectNamespacedFn returns a function that calls rofn with the object, and then returns isNamespaced and
+// err. If one of rofn returns an error, it returns isNamespaced and that error at once.
 func NewMockIsObjectNamespacedFn(err error, isNamespaced bool, rofn ...RuntimeObjectFn) MockIsObjectNamespacedFn {
 	return func(obj runtime.Object) (bool, error) { return isNamespaced, finish(err, obj, rofn) }
 }

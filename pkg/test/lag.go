@@ -12,12 +12,13 @@ import (
 // cache is stale.
 const lagging = "The cache lags behind, asking the API server"
 
-// Logger returns a logger that forwards to next, or nowhere if next is nil, and excuses reads.
-// A stale cache, for instance on a busy machine, makes the managed reconciler read an
-// object once from the API server, which is not a defect of the provider. The reconciler logs that first. If it
-// uses this logger, the next read of the object is not among [Ledger.Objects]
-// but among [Ledger.Lags], even if a Reset comes between. Every other read counts as
-// before. It may be used concurrently.
+// Logger returns a logger that keeps reads because of a stale cache out of [Ledger.Objects]. It forwards everything
+// to next, or nowhere if next is nil. It may be used concurrently.
+//
+// If its cache is stale, for instance on a busy machine, the managed reconciler reads an object once from the API
+// server. That is not a defect of the provider. The reconciler logs each such read before it sends the request. If
+// the reconciler uses this logger, the next read of the object is in [Ledger.Lags] and not in [Ledger.Objects], even
+// if a Reset comes between. Other reads are counted as usual.
 func (l *Ledger) Logger(next logging.Logger) logging.Logger {
 	if next == nil {
 		next = logging.NewNopLogger()
@@ -26,7 +27,7 @@ func (l *Ledger) Logger(next logging.Logger) logging.Logger {
 	return listener{next, l}
 }
 
-// Lags returns the reads that were announced to the Logger.
+// Lags returns the reads because of a stale cache that the reconciler logged to the Logger.
 func (l *Ledger) Lags() []Request {
 	return l.filter(func(r entry) bool { return r.lag })
 }

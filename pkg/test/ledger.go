@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// A Ledger counts the requests that a client sends to an API server, so that a
-// test can check the number of requests of a provider. Pass its Wrap to the Wrap of a rest.Config.
-// A request counts from when it is sent, so that a test that sees its effect also finds it here.
-// It may be used concurrently; the zero value is empty.
+// A Ledger counts the requests that a client sends to an API server, so that a test can check the number of requests
+// of a provider. Pass its method Wrap to the Wrap of a rest.Config. A request is counted when it is sent. So a test
+// that sees the effect of a request also finds the request here. A Ledger may be used concurrently. The zero value is
+// empty and ready to use.
 type Ledger struct {
 	mu       sync.Mutex
 	requests []*entry
@@ -67,7 +67,7 @@ func (l *Ledger) send(r Request, namespace string) (answered func(status int)) {
 	}
 }
 
-// Underway returns the number of requests without a response yet, including those before a Reset.
+// Underway returns the number of requests without a response yet. It includes requests from before a Reset.
 func (l *Ledger) Underway() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,8 +85,8 @@ func (l *Ledger) Reset() {
 // All returns every request.
 func (l *Ledger) All() []Request { return l.filter(func(entry) bool { return true }) }
 
-// Objects returns the requests for objects: all except watches, discovery, leases,
-// events and [Ledger.Lags], which are counted separately.
+// Objects returns the requests for objects. These are all requests except watches, discovery, leases, events and
+// [Ledger.Lags].
 func (l *Ledger) Objects() []Request {
 	return l.filter(func(r entry) bool {
 		return !r.lag && !r.Watch && r.Resource != "" && r.Resource != "events" && r.Resource != "leases"
@@ -98,8 +98,8 @@ func (l *Ledger) Events() []Request {
 	return l.filter(func(r entry) bool { return r.Resource == "events" })
 }
 
-// SummarizeRequests formats the number of requests by verb and resource, and by
-// the status of failed ones: "1 PATCH volumes, 1 PATCH volumes answered 409".
+// SummarizeRequests formats the number of requests by verb and resource. Failed requests are also listed by their
+// status: "1 PATCH volumes, 1 PATCH volumes answered 409".
 func SummarizeRequests(requests []Request) string {
 	counts := map[string]int{}
 	for _, r := range requests {

@@ -10,11 +10,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Adapt returns a connecter of crossplane-runtime as one of Moorage. Connection details that
-// Create returns are published before the client is called again, see
-// managed.TellConnectionDetails. Those that Update returns are added to the observation that
-// follows in the same pass: details that only Update returns are lost if that observation fails
-// or finds no resource. The result may be used concurrently if the connecter may.
+// Adapt makes a connecter of Moorage from a connecter of crossplane-runtime. The result may be used concurrently if c
+// may.
+//
+// Connection details that Create returns are published before the client is called again, see
+// managed.TellConnectionDetails. Connection details that Update returns are added to the next observation of the same
+// pass. If that observation fails or finds no resource, details that only Update has returned are lost.
 func Adapt[T resource.Managed](c TypedExternalConnecter[T]) managed.TypedExternalConnector[T] {
 	return managed.TypedExternalConnectorFn[T](func(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 		client, err := c.Connect(ctx, mg)
@@ -26,13 +27,13 @@ func Adapt[T resource.Managed](c TypedExternalConnecter[T]) managed.TypedExterna
 	})
 }
 
-// WithExternalConnecter sets the connecter of crossplane-runtime that makes the clients. It
-// is managed.WithExternalConnecter of the adapted connecter, see [Adapt].
+// WithExternalConnecter sets the connecter of crossplane-runtime that makes the clients. It calls
+// managed.WithExternalConnecter with the result of [Adapt].
 func WithExternalConnecter(c ExternalConnecter) managed.ReconcilerOption {
 	return managed.WithExternalConnecter(Adapt(c))
 }
 
-// WithExternalConnector is WithExternalConnecter: crossplane-runtime has both names.
+// WithExternalConnector is another name of WithExternalConnecter. crossplane-runtime has both names.
 func WithExternalConnector(c ExternalConnecter) managed.ReconcilerOption {
 	return WithExternalConnecter(c)
 }
@@ -42,7 +43,7 @@ func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnecter[T])
 	return managed.WithTypedExternalConnector(Adapt(c))
 }
 
-// An adapter is a client of Moorage over one of crossplane-runtime, for one pass.
+// An adapter is a client of Moorage that calls a client of crossplane-runtime. There is one for each pass.
 type adapter[T resource.Managed] struct {
 	client  TypedExternalClient[T]
 	written managed.ConnectionDetails // returned by Create and Update

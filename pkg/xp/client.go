@@ -10,22 +10,22 @@ import (
 // An ExternalClient is an external client with the methods of crossplane-runtime.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
-// A TypedExternalClient is an ExternalClient for one type of managed resource. The
-// documentation of managed.TypedExternalClient holds for the methods of the same names.
+// A TypedExternalClient is an ExternalClient for one Go type of managed resource. The rules in the documentation of
+// managed.TypedExternalClient apply to the methods with the same names.
 type TypedExternalClient[T resource.Managed] interface {
-	// Observe says whether the external resource exists, and whether it is as desired.
+	// Observe returns whether the external resource exists, and whether it is as desired.
 	Observe(ctx context.Context, mg T) (managed.ExternalObservation, error)
 
-	// Create the external resource.
+	// Create creates the external resource.
 	Create(ctx context.Context, mg T) (ExternalCreation, error)
 
-	// Update makes the external resource as desired.
+	// Update changes the external resource to the desired state.
 	Update(ctx context.Context, mg T) (ExternalUpdate, error)
 
-	// Delete asks for the end of the external resource.
+	// Delete requests the deletion of the external resource.
 	Delete(ctx context.Context, mg T) (ExternalDelete, error)
 
-	// Disconnect is called once at the end of each pass that connected.
+	// Disconnect is called once at the end of each pass in which Connect succeeded.
 	Disconnect(ctx context.Context) error
 }
 
@@ -61,16 +61,16 @@ type AdditionalDetails map[string]string
 // An ExternalConnecter produces an ExternalClient.
 type ExternalConnecter = TypedExternalConnecter[resource.Managed]
 
-// An ExternalConnector is an ExternalConnecter: crossplane-runtime has both names.
+// An ExternalConnector is another name of ExternalConnecter. crossplane-runtime has both names.
 type ExternalConnector = ExternalConnecter
 
-// A TypedExternalConnecter produces a TypedExternalClient. The
-// documentation of managed.TypedExternalConnector holds for Connect.
+// A TypedExternalConnecter produces a TypedExternalClient. The rules in the documentation of
+// managed.TypedExternalConnector apply to Connect.
 type TypedExternalConnecter[T resource.Managed] interface {
 	Connect(ctx context.Context, mg T) (TypedExternalClient[T], error)
 }
 
-// A TypedExternalConnector is a TypedExternalConnecter: crossplane-runtime has both names.
+// A TypedExternalConnector is another name of TypedExternalConnecter. crossplane-runtime has both names.
 type TypedExternalConnector[T resource.Managed] = TypedExternalConnecter[T]
 
 // An ExternalConnectorFn is a function that is an ExternalConnecter.
@@ -87,8 +87,8 @@ func (fn TypedExternalConnectorFn[T]) Connect(ctx context.Context, mg T) (TypedE
 // ExternalClientFns is an ExternalClient made of functions, for tests.
 type ExternalClientFns = TypedExternalClientFns[resource.Managed]
 
-// TypedExternalClientFns is a TypedExternalClient made of functions, for tests. Calling a
-// method whose function is nil panics, but for Disconnect, which then does nothing.
+// TypedExternalClientFns is a TypedExternalClient made of functions, for tests. Calling a method whose function is
+// nil panics. The exception is Disconnect, which then does nothing.
 type TypedExternalClientFns[T resource.Managed] struct {
 	ObserveFn    func(ctx context.Context, mg T) (managed.ExternalObservation, error)
 	CreateFn     func(ctx context.Context, mg T) (ExternalCreation, error)

@@ -18,15 +18,14 @@ type Manageable interface {
 	SetManagementPolicies(p commonv1.ManagementPolicies)
 }
 
-// A ProviderConfigReferencer names its configuration.
+// A ProviderConfigReferencer is an object that names its configuration.
 type ProviderConfigReferencer interface {
 	resource.ProviderConfigReferencer
 
 	SetProviderConfigReference(r *commonv1.ProviderConfigReference)
 }
 
-// A ModernManaged is a managed resource of a namespaced kind, with the methods that angryjet
-// makes for it.
+// A ModernManaged is a managed resource of a namespaced kind, with the methods that angryjet generates for it.
 type ModernManaged interface {
 	resource.Managed
 	Manageable
@@ -37,8 +36,7 @@ type ModernManaged interface {
 	SetWriteConnectionSecretToReference(r *commonv1.LocalSecretReference)
 }
 
-// A LegacyManaged is a managed resource of a cluster-scoped kind, with the methods that
-// angryjet makes for it.
+// A LegacyManaged is a managed resource of a cluster-scoped kind, with the methods that angryjet generates for it.
 type LegacyManaged interface {
 	resource.Managed
 	Manageable
@@ -50,8 +48,7 @@ type LegacyManaged interface {
 	SetWriteConnectionSecretToReference(r *SecretReference)
 }
 
-// A SecretWriterTo names the Secret, in any namespace, that its connection details are
-// written to. Nil is none.
+// A SecretWriterTo is an object that names the Secret for its connection details, in any namespace. Nil means none.
 type SecretWriterTo interface {
 	GetWriteConnectionSecretToReference() *SecretReference
 }
@@ -68,7 +65,7 @@ type ProviderConfig interface {
 	resource.Conditioned
 }
 
-// A ProviderConfigUsageObject is one that recorded the use of a configuration.
+// A ProviderConfigUsageObject is an object that records the use of a configuration.
 type ProviderConfigUsageObject interface{ resource.Object }
 
 // A Tracker records which objects use a configuration.
@@ -86,8 +83,8 @@ type LegacyTracker interface {
 	Track(ctx context.Context, mg LegacyManaged) error
 }
 
-// A UsageTracker does nothing: providerconfig.Setup finds the users of a configuration by
-// itself, without an object for each.
+// A UsageTracker does nothing. providerconfig.Setup finds the users of a configuration by itself, and needs no object
+// for each use.
 type UsageTracker struct{}
 
 // NewUsageTracker returns a UsageTracker.
@@ -118,11 +115,12 @@ func NewLegacyProviderConfigUsageTracker(client.Client, ProviderConfigUsageObjec
 // Track returns nil.
 func (*LegacyProviderConfigUsageTracker) Track(context.Context, LegacyManaged) error { return nil }
 
-// CommonCredentialExtractor returns the credentials that a cluster-scoped configuration
-// names in a Secret. The environment and the files of the provider, and injected identity, are
-// the operator's to allow: use credentials.New with its options for them. The reader should be
-// a live one, such as GetAPIReader of a manager. Branch on credentials.IsNotAllowed and
-// credentials.IsMissing.
+// CommonCredentialExtractor returns the credentials that a cluster-scoped configuration names in a Secret. It does
+// not read environment variables or files of the provider, and has no injected identity, because the operator has to
+// allow them. Use credentials.New with its options for these sources.
+//
+// The reader should have no cache, such as GetAPIReader of a manager. Branch on errors with credentials.IsNotAllowed
+// and credentials.IsMissing.
 func CommonCredentialExtractor(ctx context.Context, source commonv1.CredentialsSource, secrets client.Reader,
 	selector commonv1.CommonCredentialSelectors) ([]byte, error) {
 	return credentials.New(secrets).Extract(ctx, "", source, selector)

@@ -18,28 +18,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// SecretType is the type of the connection Secrets of crossplane-runtime. The type of a Secret
-// is immutable, and tools select by it.
+// SecretType is the type of the connection Secrets of crossplane-runtime. The type of a Secret is immutable, and
+// tools select Secrets by their type.
 const SecretType corev1.SecretType = "connection.crossplane.io/v1alpha1"
 
-// A SecretPublisher writes connection details to the Secret that a cluster-scoped object
-// names, in any namespace. The Secret is owned by the object; a Secret of another owner is not
-// changed. Keys of the Secret that are not published stay. It is a managed.ConnectionPreparer.
+// A SecretPublisher writes connection details to the Secret that a cluster-scoped object names, in any namespace. It
+// is a managed.ConnectionPreparer. The object owns the Secret. A Secret of another owner is not changed. Keys of the
+// Secret that are not published stay unchanged.
 type SecretPublisher struct {
 	client client.Client
 	reader client.Reader
 	of     resource.ManagedKind
 }
 
-// NewSecretPublisher returns a publisher. The reader should be a live one, such as
-// GetAPIReader of a manager: a cached one would watch every Secret of the cluster.
+// NewSecretPublisher returns a publisher. The reader should have no cache, such as GetAPIReader of a manager. A
+// cached reader would watch every Secret of the cluster.
 func NewSecretPublisher(c client.Client, live client.Reader, of resource.ManagedKind) *SecretPublisher {
 	return &SecretPublisher{client: c, reader: live, of: of}
 }
 
-// PublishConnection creates the Secret, or changes the keys that differ. An object that names
-// none publishes nothing. A Secret of another owner is a terminal error. The error names keys
-// that no Secret can have; the others are written. An empty value does not replace another one.
+// PublishConnection creates the Secret, or changes the keys that differ. It publishes nothing for an object that
+// names no Secret. An empty value does not replace a nonempty value.
+//
+// If the Secret has another owner, PublishConnection returns a terminal error. It also returns an error that names
+// keys that no Secret can have, and writes the other keys.
 func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Managed,
 	details managed.ConnectionDetails) (bool, error) {
 	desired := p.desired(mg)
@@ -67,16 +69,16 @@ func (p *SecretPublisher) PublishConnection(ctx context.Context, mg resource.Man
 	return p.change(ctx, secret, details)
 }
 
-// Publishes reports whether an object names a Secret. The details that Create returned for an
-// object that names no Secret any more are kept until it names another.
+// Publishes reports whether an object names a Secret. If an object no longer names one, the reconciler keeps the
+// details that Create returned until the object names another Secret.
 func (p *SecretPublisher) Publishes(mg resource.Managed) bool {
 	writer, ok := mg.(SecretWriterTo)
 
 	return ok && writer.GetWriteConnectionSecretToReference() != nil
 }
 
-// PrepareConnection returns an error unless the Secret does not exist or belongs to the object,
-// and can be written: it reads the Secret, and sends its creation or change as a dry run.
+// PrepareConnection returns an error if the Secret cannot be written, or belongs to another owner. A Secret that does
+// not exist is no error. PrepareConnection reads the Secret, and sends its creation or change as a dry run.
 func (p *SecretPublisher) PrepareConnection(ctx context.Context, mg resource.Managed) error {
 	desired := p.desired(mg)
 	if desired == nil {

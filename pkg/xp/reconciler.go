@@ -17,21 +17,19 @@ const FinalizerName = "finalizer.managedresource.crossplane.io"
 // Domain is the domain of the annotations of crossplane-runtime.
 const Domain = "crossplane.io"
 
-// NewReconciler is managed.NewReconciler with the defaults of crossplane-runtime:
+// NewReconciler is managed.NewReconciler with the defaults of crossplane-runtime. The options o override them:
 //
-//   - managed.NameAsExternalName: the name of an object is its external name unless it has one.
-//   - managed.WithPredecessor and managed.WithRetiredFinalizers: the pause, the external name
-//     and the marks of crossplane-runtime are respected, and its finalizer is removed once the
-//     object has the one of Moorage.
-//   - managed.WithCreationConnectionDetails: before Create the publisher is asked whether the
-//     details could be published, if it is a managed.ConnectionPreparer, as that of Secrets is;
-//     details that were lost because the process ended are reported.
-//   - managed.WithConnectionSecretType: connection Secrets get the type of crossplane-runtime, which
-//     writes to no others after a rollback.
-//   - A kind that is a [SecretWriterTo] publishes to a Secret in any namespace, by
-//     [SecretPublisher].
-//
-// Options given here win.
+//   - managed.NameAsExternalName: the metadata.name of an object is its external name unless the object has an
+//     external name.
+//   - managed.WithPredecessor and managed.WithRetiredFinalizers: the annotations by which crossplane-runtime pauses
+//     an object, names its resource and records its creation are respected. The finalizer of crossplane-runtime is
+//     removed once the object has the finalizer of Moorage.
+//   - managed.WithCreationConnectionDetails: before Create, a publisher that is a managed.ConnectionPreparer checks
+//     whether the details could be published. The publishers of Secrets are. Details that were lost because the
+//     process ended are reported.
+//   - managed.WithConnectionSecretType: connection Secrets get the type of crossplane-runtime, which writes to no
+//     others after a rollback.
+//   - [SecretPublisher]: an object of a kind that is a [SecretWriterTo] publishes to a Secret in any namespace.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...managed.ReconcilerOption) *managed.Reconciler {
 	defaults := []managed.ReconcilerOption{
 		managed.WithInitializers(managed.NameAsExternalName{}),
@@ -56,7 +54,7 @@ func NewNameAsExternalName(client.Client) managed.NameAsExternalName {
 	return managed.NameAsExternalName{}
 }
 
-// A NopClient does nothing: the resource does not exist.
+// A NopClient does nothing. Its Observe reports that the resource does not exist.
 type NopClient struct{}
 
 // Observe returns that the resource does not exist.

@@ -101,7 +101,7 @@ type ProviderConfigUsage struct {
 	ResourceReference TypedReference `json:"resourceRef"`
 }
 
-// A TypedProviderConfigUsage is a ProviderConfigUsage: crossplane-runtime has both.
+// A TypedProviderConfigUsage is another name of ProviderConfigUsage. crossplane-runtime has both names.
 type TypedProviderConfigUsage = ProviderConfigUsage
 
 // DeepCopyInto copies the spec. in must be non-nil.

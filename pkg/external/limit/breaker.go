@@ -17,8 +17,8 @@ type breaker struct {
 	probeStarted time.Time
 }
 
-// blockedFor returns how long a tripped breaker still blocks all calls. While a probe
-// is in flight it does, unless the probe takes so long that it counts as lost.
+// blockedFor returns how long a tripped breaker still blocks all calls. It also blocks them while a probe is in
+// flight, unless the probe takes so long that it counts as lost.
 func (b *breaker) blockedFor(now time.Time) time.Duration {
 	switch {
 	case now.Before(b.until):

@@ -16,26 +16,24 @@ const probeRecheck = time.Second
 
 // Request identifies the object that a call is made for, and its priority.
 type Request struct {
-	// Namespace is that of the object. Namespaces take turns.
+	// Namespace is the namespace of the object. Namespaces take turns.
 	Namespace string
-	// Object identifies the object within its namespace. An object whose call was held
-	// keeps its position by it. It may be empty.
+	// Object identifies the object within its namespace. The Gate finds the queue position of a held call by it. It may
+	// be empty.
 	Object string
 	// Priority is how urgent the call is. The zero value is Poll.
 	Priority Priority
-	// Continues marks a call that follows one that was let through in the same pass, such
-	// as an update after an observation. It takes a token without waiting for one: a pass
-	// that was stopped halfway would start again, and need more calls in total. It is
-	// still held during a Retry-After and while the system is down.
+	// Continues marks a call that follows another call of the same pass, such as an update after an observation. The
+	// call uses a token but does not wait for one, because a pass that stops halfway has to start again. It is still
+	// held during a Retry-After and while the system is down.
 	Continues bool
-	// Message returns the text of the call's error that may be shown as the Message of a
-	// State. It is only called for an error that concerns the connection as a whole. If
-	// it is nil, no text is shown.
+	// Message returns the text of the call's error that may become the Message of a State. It is called only for an
+	// error that concerns the whole connection. If Message is nil, no text is shown.
 	Message func(error) string
 }
 
-// Gate limits the calls over one connection. It must be created by New or by a Set,
-// and may be used concurrently. It has no goroutine of its own.
+// Gate limits the calls over one connection. It must be created by New or by a Set. It may be used concurrently, and
+// has no goroutine.
 type Gate struct {
 	name    string
 	maxWait time.Duration
@@ -58,9 +56,9 @@ type Gate struct {
 	inFlight               int
 }
 
-// New returns a gate with a rate of ten calls per second, which adapts between 0.1 and
-// 100. A call waits for the time of three calls, at most a second. The gate holds all
-// calls after five consecutive failures, for ten seconds first and five minutes at most.
+// New returns a gate with a rate of ten calls per second, which adapts between 0.1 and 100. By default a call waits
+// at most for the time in which three calls are let through, and at most a second. The gate holds all calls after
+// five consecutive failures: first for ten seconds, then longer, and at most for five minutes.
 func New(o ...Option) *Gate { return newGate("", newConfig(o)) }
 
 func newGate(name string, c config) *Gate {
@@ -79,15 +77,15 @@ func newGate(name string, c config) *Gate {
 	}
 }
 
-// Acquire waits for permission to make a call. If it returns no error, the caller must
-// call release with the call's error when the call has ended: the gate adapts to it.
-// Calling release again does nothing.
+// Acquire waits for permission to make a call. If it returns no error, the caller must call release when the call has
+// ended, with the error of the call. The gate adapts to that error. Further calls of release do nothing.
 //
-// If IsHeld is true for the error, the call must not be made now. The error has the time
-// to retry (external.AsRetryAfter) and says that nothing was created
-// (external.IsNotCreated). Unless the cause is the rate, it also has the mark of that
-// cause (external.IsUnavailable, external.IsUnauthorized). If ctx ends while Acquire
-// waits, the error is held and not created, too, but has no time to retry.
+// If IsHeld is true for the error of Acquire, the call must not be made now. That error has the time to retry
+// (external.AsRetryAfter), and says that nothing was created (external.IsNotCreated). If the cause is the state of
+// the system, external.IsUnavailable or external.IsUnauthorized is true as well.
+//
+// If ctx ends while Acquire waits, IsHeld and external.IsNotCreated are also true for the error, but it has no time
+// to retry.
 func (g *Gate) Acquire(ctx context.Context, r Request) (release func(error), err error) {
 	c, w, changed := g.request(ctx, r)
 	g.notifyChange(changed)
@@ -120,9 +118,9 @@ func (g *Gate) wait(ctx context.Context, w *waiter) {
 	}
 }
 
-// Forget removes the position of an object whose call was held and that will not retry,
-// such as one that was deleted, so that no time is reserved for it. The Priority of the
-// request is ignored. If the object has no position, Forget does nothing.
+// Forget removes the queue position of an object whose call was held and that will not retry. An example is an object
+// that was deleted. The gate then reserves no time for it. Forget ignores the Priority of the request. If the object
+// has no position, Forget does nothing.
 func (g *Gate) Forget(r Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -315,8 +313,8 @@ type call struct {
 	message  func(error) string
 }
 
-// sharedMessage returns the text that may be shown of an error that concerns the
-// connection as a whole, and an empty one for other errors.
+// sharedMessage returns the text of an error that may be shown, if the error concerns the whole connection. For other
+// errors it returns "".
 func (c *call) sharedMessage(err error) string {
 	if _, shared := external.SharedCause(err); !shared || c.message == nil {
 		return ""
@@ -371,8 +369,7 @@ func (g *Gate) breakerReason(err error) (reason string, threshold int) {
 	}
 }
 
-// recordResponse adapts the rate to a call that the system answered, be it with an
-// error.
+// recordResponse adapts the rate after a call to which the system responded, with or without an error.
 func (g *Gate) recordResponse(now time.Time, c *call, err error, message string) {
 	if g.breaker.recordResponse(c) {
 		g.rate.restart(now, g.rate.limiter.Limit())

@@ -16,9 +16,8 @@ const (
 	textCanceled     = "call held back until its context ended"
 )
 
-// IsHeld reports whether err is that of a call that a Gate did not let through. No call
-// was made, and the cause concerns the connection as a whole: report it once there, not
-// for each object.
+// IsHeld reports whether err means that a Gate has held the call. No call was made. The cause concerns the whole
+// connection, so report it once for the connection, not for each object.
 func IsHeld(err error) bool {
 	var h *heldError
 

@@ -45,10 +45,9 @@ func WithRate(start, lowest, highest float64) Option {
 	}
 }
 
-// WithMaxWait sets how long a call may wait in Acquire. A call that would wait longer
-// is held at once, with the time to retry. The default is the time in which three
-// calls are let through, at most a second: that keeps one call ready to go next and
-// hardly occupies workers that other connections need.
+// WithMaxWait sets how long a call may wait in Acquire. A call that would have to wait longer is held at once, and
+// its error has the time to retry. The default is the time in which three calls are let through, at most a second. So
+// a next call is usually ready, and few workers are occupied.
 func WithMaxWait(d time.Duration) Option {
 	return func(c *config) {
 		if d >= 0 {
@@ -57,9 +56,9 @@ func WithMaxWait(d time.Duration) Option {
 	}
 }
 
-// WithBreaker sets the number of consecutive failures after which calls are held, the
-// interval until the first probe, and the longest interval: it doubles with each probe
-// that fails. The defaults are 5, ten seconds and five minutes.
+// WithBreaker configures the circuit breaker. The first argument is the number of consecutive failures after which
+// the gate holds calls. The second is the interval until the first probe. The interval doubles with each probe that
+// fails, up to longest. The defaults are 5, ten seconds and five minutes.
 func WithBreaker(failures int, first, longest time.Duration) Option {
 	return func(c *config) {
 		if failures > 0 && first > 0 && first <= longest {
@@ -68,8 +67,7 @@ func WithBreaker(failures int, first, longest time.Duration) Option {
 	}
 }
 
-// WithClock sets the clock. The default is the real clock. Timers are always those of
-// the standard library.
+// WithClock sets the clock. The default is the system clock. Timers always use the system clock.
 func WithClock(clock clock.PassiveClock) Option {
 	return func(c *config) {
 		if clock != nil {
@@ -78,10 +76,9 @@ func WithClock(clock clock.PassiveClock) Option {
 	}
 }
 
-// WithNotify sets a function that is called when the Reason of a State changes, for
-// instance to emit one event about the connection. It runs in the goroutine of the
-// call that caused the change; while there are no calls, it is not called. Two
-// notifications may arrive out of order: State returns the current state.
+// WithNotify sets a function that is called when the Reason of a State changes, for instance to emit one event about
+// the connection. The call that caused the change calls the function in its own goroutine. So the function is not
+// called while there are no calls. Two notifications may arrive in the wrong order; State returns the current state.
 func WithNotify(notify func(State)) Option {
 	return func(c *config) {
 		if notify != nil {

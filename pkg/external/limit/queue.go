@@ -16,7 +16,7 @@ const (
 	Retry
 	// Progress is for external resources that are being created, changed or deleted.
 	Progress
-	// User is for changes that a user made: of an object, and its deletion.
+	// User is for changes that a user has made, and for deletions.
 	User
 
 	priorities = int(User) + 1

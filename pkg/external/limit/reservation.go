@@ -40,8 +40,8 @@ func (s *reservations) firstRequest(r Request, now time.Time) time.Time {
 	return now
 }
 
-// add returns the slot in which a waiter is to retry: not before earliest, and an
-// interval after the slot before it, longer by what other namespaces use of that time.
+// add returns the slot in which a waiter has to retry. The slot is not before earliest. It follows the slot before it
+// by an interval, plus the time that other namespaces use meanwhile.
 func (s *reservations) add(w *waiter, now, earliest time.Time, interval time.Duration) time.Time {
 	n, ok := s.namespaces[w.Namespace]
 	if !ok {

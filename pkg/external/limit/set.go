@@ -24,7 +24,7 @@ type Set struct {
 	listeners map[*func(State)]struct{}
 }
 
-// NewSet returns a set whose gates have these options, see New.
+// NewSet returns a set. It creates its gates with the given options, see New.
 func NewSet(o ...Option) *Set {
 	c := newConfig(o)
 	s := &Set{gates: map[string]*Gate{}, lastSweep: c.clock.Now(), listeners: map[*func(State)]struct{}{}}
@@ -38,8 +38,7 @@ func NewSet(o ...Option) *Set {
 	return s
 }
 
-// Listen adds a listener, which is called as the function of WithNotify is, until stop is
-// called.
+// Listen adds a listener. It is called like the function of WithNotify, until stop is called.
 func (s *Set) Listen(listener func(State)) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +63,7 @@ func (s *Set) publish(state State) {
 	}
 }
 
-// State returns the state of a connection. It returns false if the set has no gate for
-// it.
+// State returns the state of a connection. If the set has no gate for the connection, it returns false.
 func (s *Set) State(name string) (State, bool) {
 	s.mu.Lock()
 	g, ok := s.gates[name]
@@ -77,12 +75,12 @@ func (s *Set) State(name string) (State, bool) {
 	return g.State(), true
 }
 
-// Gate returns the gate of a connection, always the same one while it is in use. The
-// name becomes a metric label, such as "ProviderConfig/default/prod", so it must not
-// contain a secret. If a connection has several quotas, use a name for each.
+// Gate returns the gate of a connection. It returns the same gate while the connection is in use. The name becomes a
+// metric label, such as "ProviderConfig/default/prod", so it must not contain a secret. If a connection has several
+// quotas, use a name for each quota.
 //
-// New credentials may work where old ones did not: call Drop when they have changed, use
-// GateOf, or make the revision of the credentials part of the name.
+// A gate that holds calls may do so because of old credentials. When the credentials have changed, call Drop.
+// Alternatively use GateOf, or make the revision of the credentials a part of the name.
 func (s *Set) Gate(name string) *Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,9 +96,9 @@ func (s *Set) Gate(name string) *Gate {
 	return g
 }
 
-// GateOf is [Set.Gate] for a connection with a revision, which changes whenever settings
-// or credentials change. When it changes, a connection whose calls are held is probed at
-// once, because the change may have corrected the error.
+// GateOf is [Set.Gate] for a connection with a revision, which changes when settings or credentials change. If the
+// revision changes while calls are held, the gate lets one call through at once as a probe, because the change may
+// have corrected the error.
 func (s *Set) GateOf(name, revision string) *Gate {
 	g := s.Gate(name)
 	g.notifyChange(g.setRevision(revision))

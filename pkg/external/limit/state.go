@@ -21,29 +21,28 @@ const throttledWindow = time.Minute
 
 // State is a snapshot of a Gate.
 type State struct {
-	// Name is that of the connection in its Set.
+	// Name is the name of the connection in its Set.
 	Name string
 	// Reason is one of the constants of this package.
 	Reason string
-	// Message explains the Reason with the text of the last error, see
-	// [Request.Message]. It is empty if the Reason is ReasonAvailable, or if no text is
-	// known.
+	// Message is the text of the last error, see [Request.Message]. It is empty if the Reason is ReasonAvailable, or if
+	// no text is known.
 	Message string
-	// Scope is the quota that the system named when it last throttled, if any.
+	// Scope is the quota that the system named when it last throttled. It may be empty.
 	Scope string
 	// Rate is the current limit in calls per second.
 	Rate float64
-	// Resume is when calls are let through again. If the system is down or rejects the
-	// credentials, that is a single probe. It is zero if calls are let through now.
+	// Resume is when the gate lets calls through again. If the system is down or rejects the credentials, it is the time
+	// of a single probe. Resume is zero if calls are let through now.
 	Resume time.Time
-	// Waiting is the number of calls that wait, InFlight that of the calls in progress.
+	// Waiting is the number of calls that wait. InFlight is the number of calls in progress.
 	Waiting, InFlight int
-	// Calls counts the calls that were let through, Throttled those of them that the
-	// system throttled, and Held the calls that were not let through.
+	// Calls is the number of calls that were let through. Throttled is how many of them the system throttled. Held is
+	// the number of calls that were not let through.
 	Calls, Throttled, Held uint64
 }
 
-// Open reports whether calls are let through, even if slowly.
+// Open reports whether calls are let through, possibly at a low rate.
 func (s State) Open() bool { return s.Reason == ReasonAvailable || s.Reason == ReasonThrottled }
 
 // State returns a snapshot of the gate.

@@ -21,8 +21,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// steps are the actions. One that has an outcome in endings ends the pass, and so does any that fails, as ObserveAlone
-// always does. After the others the facts are gathered anew, unless an operation is in progress.
+// steps maps each action to its function. A pass ends after an action that has an outcome in endings, after an error,
+// and after ObserveAlone, which always returns an error. After any other action the pass gathers the facts again,
+// unless an operation is in progress.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
 	lifecycle.ConfirmListed:    (*pass).confirmListed,
@@ -48,8 +49,8 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.ReportMissing:   (*pass).changeNothing,
 }
 
-// changeNothing ends a pass that has nothing more to do. It fails if something that was restored could not be stored,
-// or if connection details could not be published.
+// changeNothing ends a pass that has nothing more to do. It returns an error if a restored annotation could not be
+// stored, or if connection details could not be published.
 func (p *publication) changeNothing(ctx context.Context) error {
 	return cmp.Or(p.storeRestoredUnlessPaused(ctx), p.publishErr)
 }
@@ -86,10 +87,10 @@ func (p *pass) persistOwnership(ctx context.Context) error {
 	return nil
 }
 
-// adopts says whether the claim adopts a resource that was not created for this object. Its record distinguishes it
-// from a created one: a finalizer without a record means created here where names are chosen, and elsewhere that the
-// record was lost, or was never written by another runtime. A record of another object means that this one was
-// restored.
+// adopts reports whether this pass adopts a resource that was not created for the object. The record of an adoption
+// distinguishes an adopted resource from a created one. If there is a finalizer but no record, the resource was
+// created here where the provider chooses names. Elsewhere the record was lost, or another runtime never wrote one.
+// The record of another object means that this object was restored.
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
 	id, result := attemptOf(p.mg)
@@ -99,8 +100,8 @@ func (p *pass) adopts() bool {
 		p.observation.Owner == OwnerNone || p.takesOverRestored()) && created(p.mg) == ""
 }
 
-// create creates the external resource between two records: that it is about to be created, and the result. Nothing
-// comes between the call and the second record.
+// create creates the external resource. It records the attempt before the call and the result after it. Nothing
+// happens between the call and the second record.
 func (p *pass) create(ctx context.Context) error {
 	if meta.WasDeleted(p.mg) {
 		if retained, err := p.retain(ctx); retained || err != nil {
@@ -194,8 +195,8 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 	return recordingIntent.failed(p.checkLive(ctx))
 }
 
-// checkLive checks, once for each object in the life of the process, that the read was not stale: if nothing had to be
-// written before a create, no write has failed because of that.
+// checkLive checks that the read of the object was not stale, once per object in the life of the process. It is
+// needed if no write precedes a create, because only a write fails after a stale read.
 func (p *object) checkLive(ctx context.Context) error {
 	if p.state.Live {
 		return nil
@@ -252,7 +253,7 @@ func (p *pass) delete(ctx context.Context) error {
 	return recording.failed(p.keepOperation(ctx))
 }
 
-// removeFinalizer removes the finalizer. If the object is gone, that is enough.
+// removeFinalizer removes the finalizer. It returns no error if the object is gone.
 func (p *creationRecord) removeFinalizer(ctx context.Context) error {
 	if may := p.may(); may.Delete { // an orphan is left behind in any case
 		p.warnAbandoned()
@@ -301,10 +302,10 @@ func (p *pass) askUser(ctx context.Context) error {
 	return p.publishErr
 }
 
-// storeQuestion stores the note, if the object gets one, and the finalizer, if the object does not have it: until the
-// user answers, an external resource may exist that has to be deleted with the object. Without a finalizer, an answer
-// about a creation of another runtime would be mistaken for a replace. An object without a note gets only the
-// finalizer: its external name is not decided.
+// storeQuestion stores the note of the question, if noted is true. It also stores the finalizer, if the object does
+// not have it. Until the user answers, an external resource may exist that has to be deleted with the object. Without
+// a finalizer, the reconciler would also mistake an answer about a creation of another runtime for a replace. An
+// object without a note gets only the finalizer, because its external name is not decided.
 func (p *pass) storeQuestion(ctx context.Context, noted bool) error {
 	if p.lastFacts.Object == lifecycle.NoFinalizer {
 		if err := p.addFinalizer(ctx); err != nil {

@@ -8,28 +8,34 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithAdoptionPolicy sets the default adoption policy, for objects without the annotation: one of the
-// AdoptionPolicy values of package meta. It decides whether an object takes over an external resource that existed
-// before it. The default, which "" means too, adopts only resources whose owner cannot be determined:
-// a resource that has no owner, or another one, is left alone. Any other
-// value is an error, see [NewReconciler]. This option is no bound on the annotation; see
-// [WithAllowedAdoptionPolicies].
+// WithAdoptionPolicy sets the adoption policy of objects that have no annotation moorage.dev/adoption-policy. An
+// adoption policy decides whether an object takes over an external resource that existed before the object.
+//
+// The policy is one of the AdoptionPolicy values of package meta, or "" for the default. By default an object takes
+// over only resources whose owner the client cannot determine. It leaves alone a resource that has no owner or
+// another owner. Any other value is an error, see [NewReconciler].
+//
+// This option does not restrict the annotation; see [WithAllowedAdoptionPolicies].
 func WithAdoptionPolicy(policy string) ReconcilerOption {
 	return func(r *Reconciler) { r.adoptionPolicy, r.adoption.Default = policy, adoptions[policy] }
 }
 
-// WithAllowedAdoptionPolicies sets which adoption policies the annotation of an object may name, of the
-// AdoptionPolicy values of package meta. The default is all of them, but AdoptionPolicyForce takes over only
-// resources that are known to belong to an object of the same namespace, see [ExternalObservation]. A
-// cluster-scoped object takes over only a resource with the [Stamp] of an object of its own kind and name, of
-// another UID or cluster. If AdoptionPolicyForce is given here, it takes over any resource. AdoptionPolicyNever and
-// the policy of [WithAdoptionPolicy] are always allowed, the latter within the bound of the default. A resource
-// that only a disallowed policy would take over is left alone, and a condition of the object says so.
-// A value that is no policy is an error, see [NewReconciler].
+// WithAllowedAdoptionPolicies sets which adoption policies the annotation of an object may name. The policies are
+// AdoptionPolicy values of package meta. Any other value is an error, see [NewReconciler]. AdoptionPolicyNever and
+// the policy of [WithAdoptionPolicy] are always allowed.
 //
-// A user who may edit an object can set its external name to that of any resource that its credentials reach. This
-// option bounds that where clients can determine owners; where they cannot, give
-// WithAdoptionPolicy(meta.AdoptionPolicyNever), too.
+// By default all policies are allowed, but AdoptionPolicyForce is restricted. A namespaced object then takes over
+// only a resource that is known to belong to an object of the same namespace, see [ExternalObservation]. A
+// cluster-scoped object takes over only a resource whose [Stamp] has the kind and the name of the object, with any
+// UID and cluster. The restriction also applies if [WithAdoptionPolicy] sets AdoptionPolicyForce. If
+// AdoptionPolicyForce is given here, an object takes over any resource.
+//
+// The reconciler leaves a resource alone if only a disallowed policy would take it over. A condition of the object
+// says so.
+//
+// A user who may edit an object can set its external name to that of any resource that the credentials reach. This
+// option prevents such a takeover where clients can determine owners. Where clients cannot determine owners, also
+// give WithAdoptionPolicy(meta.AdoptionPolicyNever).
 func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.allowedAdoptionPolicies, r.adoption.Listed = policies, map[lifecycle.Adoption]bool{}
@@ -39,8 +45,9 @@ func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	}
 }
 
-// notOwned reports whether the observed resource is not ours to change. The record of a creation or an adoption counts
-// only for the external name that it was made for. A resource under another name has to be adopted.
+// notOwned reports whether the observed resource must not be changed, because it is not ours. The record of a
+// creation or an adoption counts only for the external name for which it was made. A resource with another name has
+// to be adopted.
 func (p *creationRecord) notOwned() bool {
 	owner, matches := lifecycle.Owner(p.observation.Owner), p.observation.ResourceUpToDate
 	_, adoption := p.adoption()
@@ -59,8 +66,8 @@ func (p *creationRecord) notOwned() bool {
 	return lifecycle.NotOwned(owner, claimed, adoption, matches)
 }
 
-// namedByUser reports whether the external name belongs to no recorded creation: a user may have set it, in place
-// of a creation that failed, or to say which resource a creation with unknown result has made.
+// namedByUser reports whether no recorded creation has the external name. A user may have set the name after a failed
+// creation, or to answer which resource a creation with unknown result has made.
 func (p *creationRecord) namedByUser() bool {
 	id, _ := attemptOf(p.mg)
 	over := id != "" && !copied(p.mg, id) && !resultUnknown(p.mg)
@@ -69,8 +76,8 @@ func (p *creationRecord) namedByUser() bool {
 	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)
 }
 
-// notAllowed returns why the adoption policy of the object does not take over a foreign resource, if only the bound
-// of [WithAllowedAdoptionPolicies] prevents that. Otherwise it returns "".
+// notAllowed returns why the object does not take over a foreign resource, if only [WithAllowedAdoptionPolicies]
+// prevents it. Otherwise it returns "".
 func (p *creationRecord) notAllowed() string {
 	owner := lifecycle.Owner(p.observation.Owner)
 	asked, allowed := p.adoption()
@@ -109,7 +116,8 @@ func (p *creationRecord) adoption() (asked, allowed lifecycle.Adoption) {
 	return policy, p.r.adoption.Allowed(policy, lifecycle.Owner(p.observation.Owner), p.sameNamespace())
 }
 
-// policyOfAdoption returns the adoption policy that the object names, or else the default.
+// policyOfAdoption returns the adoption policy in the annotation of the object. If there is none, it returns the
+// default.
 func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
 	if own := meta.GetAdoptionPolicy(p.mg); own != "" {
 		return adoptions[own]
@@ -118,9 +126,9 @@ func (p *creationRecord) policyOfAdoption() lifecycle.Adoption {
 	return p.r.adoption.Default
 }
 
-// sameNamespace reports whether the observed resource is known to belong to an object of the same namespace or, for
-// a cluster-scoped object, to one of the same kind and name: two objects without a namespace may have different
-// editors.
+// sameNamespace reports whether the observed resource is known to belong to an object of the same namespace. For a
+// cluster-scoped object, the owner must have the same kind and name, because different users may edit two objects
+// without a namespace.
 func (p *creationRecord) sameNamespace() bool {
 	found, namespace := p.observation.OwnerStamp, p.mg.GetNamespace()
 	if namespace == "" {

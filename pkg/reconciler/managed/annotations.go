@@ -12,11 +12,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A CriticalAnnotationUpdater stores the annotations of an object that must not
-// be lost, above all the external name that Create was given.
+// A CriticalAnnotationUpdater stores the annotations of an object that must not be lost, above all the external name
+// that Create has set.
 type CriticalAnnotationUpdater interface {
 	// UpdateCriticalAnnotations stores the annotations of o. Its context survives a shutdown and ends after 25 seconds.
-	// It may replace the content of o by the answer of the API server.
+	// It may replace the content of o with the response of the API server.
 	UpdateCriticalAnnotations(ctx context.Context, o client.Object) error
 }
 
@@ -30,20 +30,20 @@ func (fn CriticalAnnotationUpdateFn) UpdateCriticalAnnotations(ctx context.Conte
 }
 
 // A RetryingCriticalAnnotationUpdater stores annotations by a patch that cannot conflict, and retries until its
-// context ends. A Reconciler does the same by itself; this type is for authors who store annotations at other
-// times.
+// context ends. A Reconciler stores annotations in the same way without it. Use this type to store annotations
+// outside of a pass.
 type RetryingCriticalAnnotationUpdater struct {
 	client client.Client
 }
 
-// NewRetryingCriticalAnnotationUpdater returns one that writes through c.
+// NewRetryingCriticalAnnotationUpdater returns an updater that writes through c.
 func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnnotationUpdater {
 	return &RetryingCriticalAnnotationUpdater{client: c}
 }
 
-// UpdateCriticalAnnotations stores the annotations of o, except those by which users instruct the reconciler. It
-// retries until ctx ends, or for 25 seconds if ctx has no end or is nil, and gives up when the object is gone or
-// was replaced by another one of its name. On success o is as the API server answered.
+// UpdateCriticalAnnotations stores the annotations of o, except the annotations by which users instruct the
+// reconciler. It retries until ctx ends, or for 25 seconds if ctx has no deadline or is nil. It gives up when the
+// object is gone or another object has its name. On success o has the content of the API server's response.
 func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	if ctx == nil {
 		ctx = context.Background()
@@ -78,8 +78,8 @@ func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx contex
 	}), "cannot update critical annotations")
 }
 
-// belongsToUser reports whether an annotation is an instruction of a user, of this runtime or of kubectl: a
-// slightly older copy of the object must not revert it.
+// belongsToUser reports whether an annotation is an instruction of a user to this runtime or to kubectl. A write of
+// an older copy of the object must not revert it.
 func belongsToUser(key string) bool {
 	ours := strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
 

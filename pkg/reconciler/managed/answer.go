@@ -32,10 +32,9 @@ const (
 		": a replace, which takes all annotations, is not taken for an answer)"
 )
 
-// recordQuestion notes on the object that its user is asked about a creation, and reports whether that changed the
-// object. The note has the time of the creation in question, because the answer does not cover later creations of a
-// predecessor. With predecessors, a question about a later creation moves the time: the answer then covers its
-// marks, too.
+// recordQuestion adds a note to the object that its user is asked about a creation. It reports whether that changed
+// the object. The note has the time of the creation, because the answer does not cover later creations of a
+// predecessor. If there are predecessors and the question is about a later creation, recordQuestion updates the time.
 func (p *creationRecord) recordQuestion() bool {
 	said, about := questionNote(p.mg)
 	last := latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg))
@@ -51,8 +50,8 @@ func (p *creationRecord) recordQuestion() bool {
 	return true
 }
 
-// answered returns the answer of the user, if a condition asks for one, or asked before. A later failure, a pause
-// or an overdue call replaces the question in Synced, but not in the condition Created.
+// answered returns the answer of the user, if a condition asks or has asked a question. A later failure, a pause or
+// an overdue call replaces the question in the condition Synced, but not in the condition Created.
 func (p *creationRecord) answered() lifecycle.Answer {
 	synced := p.mg.GetCondition(commonv1.TypeSynced)
 	question := p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved
@@ -78,9 +77,9 @@ func (p *creationRecord) answered() lifecycle.Answer {
 	}.Answer()
 }
 
-// applyAnswer updates the recorded creation by the answer of the user. If a replace removed the record and this
-// process does not know it, it is read from the condition Created. Objects that another runtime has marked have no
-// attempt id; of these, only that an attempt was begun is known.
+// applyAnswer updates the recorded creation with the answer of the user. If a replace has removed the record, and
+// this process does not know it, applyAnswer reads it from the condition Created. An object that another runtime has
+// marked has no attempt ID. It is only known that an attempt began.
 func (p *creationRecord) applyAnswer(answer lifecycle.Answer) {
 	switch answer {
 	case lifecycle.Unanswered:
@@ -139,7 +138,7 @@ func (p *creationRecord) asksAgain() string {
 	return textAgain
 }
 
-// questionNote returns the value of the note that the user of an object was asked, and the time of the creation in
+// questionNote returns the note that the user of an object was asked a question, and the time of the creation in
 // question. The time is zero if the note has none.
 func questionNote(mg resource.Managed) (said string, about time.Time) {
 	said, text, dated := strings.Cut(mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved], "/")

@@ -43,8 +43,8 @@ var ownedAnnotations = map[string]bool{
 	meta.AnnotationKeyCreationDetails:         true,
 }
 
-// nextAttempt returns the id of the attempt that is about to be made. It is the id of the last attempt if the
-// result of that is unknown and the same token leads to the same resource.
+// nextAttempt returns the ID for the attempt that is about to begin. If the result of the last attempt is unknown,
+// and the same token leads to the same resource, it returns the ID of the last attempt.
 func (p *clientSession) nextAttempt() string {
 	id, _ := attemptOf(p.mg)
 	if id != "" && p.createClass() == lifecycle.Token && (p.unresolved() || p.createdUnobserved()) {
@@ -56,17 +56,18 @@ func (p *clientSession) nextAttempt() string {
 	return p.newAttempt()
 }
 
-// unresolved reports whether a create with unknown result was begun for the object of the pass, or is inherited. An
-// attempt for which this process did not call Create has no result to wait for.
+// unresolved reports whether the object has a create with unknown result, of its own or inherited from the object
+// that it was restored from. An attempt for which this process has not called Create does not count.
 func (p *creationRecord) unresolved() bool {
 	id, _ := attemptOf(p.mg)
 
 	return resultUnknown(p.mg) && (p.inherited == id || !copied(p.mg, id)) && !p.uncalled()
 }
 
-// markPending marks an attempt to create as pending. Its time is at least one second (the precision of these times)
-// later than that of the last result, so that a runtime that reads only times sees that this attempt is the later
-// one. It is also later than the last pending time, whatever the clock says, so that a repeated attempt is visible.
+// markPending records an attempt to create as pending. A runtime that reads only times must see that this attempt is
+// later than the last result. So the pending time is at least one second later than the time of the last result; one
+// second is the precision of these times. It is also later than the last pending time, even if the clock went back,
+// so that a repeated attempt is visible.
 func markPending(mg resource.Managed, attempt string, now time.Time) {
 	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg),
 		meta.GetExternalCreatePending(mg)} {
@@ -96,8 +97,8 @@ func ownUnresolved(mg resource.Managed) bool {
 	return resultUnknown(mg) && !copied(mg, id)
 }
 
-// resultUnknown reports whether a create with unknown result was begun, for this object or for the one that it is a
-// copy of. A user ends that by removing the pending mark, or by abandoning the attempt.
+// resultUnknown reports whether a create with unknown result has begun, for this object or for the original of a
+// copied object. The state ends if a user removes the pending annotation, or abandons the attempt.
 func resultUnknown(mg resource.Managed) bool {
 	if meta.GetExternalCreatePending(mg).IsZero() || abandoned(mg) {
 		return false
@@ -107,8 +108,8 @@ func resultUnknown(mg resource.Managed) bool {
 	return id != "" && result == "" || meta.ExternalCreateIncomplete(mg) && !resultRemoved(mg, result)
 }
 
-// abandoned reports whether a user has abandoned the last attempt, whose result is unknown, or whose result has an
-// unknown name.
+// abandoned reports whether a user has abandoned the last attempt. The result of such an attempt is unknown, or has
+// an unknown name.
 func abandoned(mg resource.Managed) bool {
 	id, result := attemptOf(mg)
 	nameless := result == attemptSucceeded && meta.WasDeleted(mg) && meta.GetExternalName(mg) == ""
@@ -123,8 +124,8 @@ func resultRemoved(mg resource.Managed, result string) bool {
 		result == attemptFailed && meta.GetExternalCreateFailed(mg).IsZero()
 }
 
-// observedInStatus reports whether the status says that an observation has found the result of a creation, and
-// whether under the present external name.
+// observedInStatus reports whether the status records that an observation has found the result of a creation. The
+// second result reports whether it was found under the current external name.
 func (p *creationRecord) observedInStatus(this objectstate.CreationRef) (creation, name bool) {
 	condition := p.mg.GetCondition(commonv1.TypeCreated)
 	if condition.Status != metav1.ConditionTrue {
@@ -134,13 +135,14 @@ func (p *creationRecord) observedInStatus(this objectstate.CreationRef) (creatio
 	return this.MatchesCondition(condition.Message)
 }
 
-// creation returns the reference to the creation that mg is marked with, under the external name of named.
+// creation returns the reference to a creation: the mark is in the annotations of mg, and the external name is the
+// external name of named.
 func creation(mg, named resource.Managed) objectstate.CreationRef {
 	return objectstate.CreationRef{Mark: created(mg), Name: meta.GetExternalName(named)}
 }
 
-// created returns the mark that identifies the creation whose result the object stands for, or "" if the last
-// attempt did not succeed.
+// created returns the mark of the successful creation of the object's resource. It returns "" if the last attempt did
+// not succeed.
 func created(mg resource.Managed) string {
 	id, result := attemptOf(mg)
 	if copied(mg, id) {
@@ -161,8 +163,8 @@ func created(mg resource.Managed) string {
 	return mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded]
 }
 
-// copied reports whether the marks were made for another object and copied along with it, which the id of the
-// attempt shows.
+// copied reports whether the annotations were made for another object and copied with it. The ID of the attempt shows
+// that.
 func copied(mg resource.Managed, id string) bool {
 	_, of, bound := strings.Cut(id, "-")
 	own := ownMark(mg)
@@ -184,8 +186,8 @@ func ownMark(mg resource.Managed) (digits [8]byte) {
 	return digits
 }
 
-// recordResult stores the annotations that Create has changed, and its result. With deterministic names the result
-// need not be marked, because a repeated Create is harmless. It continues when ctx is canceled.
+// recordResult stores the result of Create, and the annotations that Create has changed. With deterministic names it
+// does not store the result, because a repeated Create is harmless. It continues when ctx is canceled.
 func (p *clientSession) recordResult(ctx context.Context, before map[string]string, err error) error {
 	ended := false
 	defer func() {
@@ -226,8 +228,8 @@ func (p *clientSession) recordResult(ctx context.Context, before map[string]stri
 	return err
 }
 
-// markResult records the result of the attempt. Its time is never before the pending time or the number of the id,
-// whatever the clock says.
+// markResult records the result of the attempt. Even if the clock went back, the time of the result is not before the
+// pending time and not before the number in the ID.
 func markResult(mg resource.Managed, result string, now time.Time) {
 	id, _ := attemptOf(mg)
 	now = latest(now, meta.GetExternalCreatePending(mg), beginning(id, now))
@@ -248,8 +250,8 @@ func attemptOf(mg resource.Managed) (id, result string) {
 	return id, result
 }
 
-// markUnknown marks that an attempt ended in an error that does not determine its result. Runtimes that read only
-// times see a failure, unless the call was cut off; the attempt itself has no result.
+// markUnknown records that an attempt ended in an error that does not determine its result. The attempt has no result
+// then. Runtimes that read only times see a failure, unless the call was interrupted.
 func markUnknown(mg resource.Managed, err error, now time.Time) {
 	if external.IsInterrupted(err) {
 		return
@@ -309,8 +311,8 @@ func isFailed(attempt any) bool {
 	return strings.HasSuffix(text, "/"+attemptFailed)
 }
 
-// sameAttempt returns the object as the API server has it now, and whether it is marked with the attempt that this
-// pass knows: with the same last pending time and, as far as it is known, the same result.
+// sameAttempt reads the object from the API server. It reports whether the object has the attempt that this pass
+// knows: the same last pending time and, if the result is known, the same result.
 func (p *object) sameAttempt(ctx context.Context) (live resource.Managed, same bool, err error) {
 	live, err = p.readLive(ctx)
 	if err != nil {

@@ -2,8 +2,8 @@ package managed
 
 import "fmt"
 
-// whyKept returns the reason why, and until when, a deleted object is kept although its external resource is not
-// found, or is not owned any more. The text does not change while the object waits, so that it is written once.
+// whyKept returns why, and until when, the finalizer stays on a deleted object although its external resource is not
+// found or has another owner. The text does not change while the object waits, so that it is written once.
 func (p *recovery) whyKept() string {
 	switch {
 	case p.searchedFirst:

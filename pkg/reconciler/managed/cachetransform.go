@@ -13,11 +13,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// CacheOptions returns options of a manager's cache that reduce its memory. Managed fields, which no reconciler
-// reads, are dropped. Strings that a decoder allocates for each object although all objects of a kind have them in
-// common, such as annotation keys and condition reasons, are shared, and spare capacity of slices and maps is
-// released. Objects with the same labels as some that were decoded shortly before share the map: as with any cache,
-// cached objects must not be changed in place.
+// CacheOptions returns cache options for a manager that reduce the memory of the cache. The cache drops managed
+// fields, which no reconciler reads. Objects share equal strings, such as annotation keys and condition reasons, and
+// equal label maps. Unused capacity of slices and maps is released.
+//
+// As with any cache, cached objects must not be changed in place.
 func CacheOptions() cache.Options {
 	labels := &labelSets{}
 
@@ -61,8 +61,8 @@ func slim(in any, labels *labelSets) (any, error) {
 	return o, nil
 }
 
-// labelSets has a few label sets that objects had recently. Objects that are created together often have the same
-// labels, and a map of two labels takes as much memory as one of eight.
+// labelSets has a few label maps of recently decoded objects. Objects that are created together often have the same
+// labels, and a map of two labels takes as much memory as a map of eight.
 type labelSets struct {
 	mu     sync.Mutex
 	recent [4]map[string]string

@@ -14,16 +14,18 @@ import (
 // The longest time that a pass waits for a sink without a queue.
 const sinkTimeout = 10 * time.Second
 
-// WithChangeLog reports every Create, Update and Delete to a sink, successful or not, with the object before and
-// after. The default is none. The sink is called when the pass is over and all its results are stored, so it never
-// delays the record of a change in the object. Its errors are logged and change nothing. Put a sink that may block
-// behind a changelog.Queue; otherwise each pass with a change may wait for ten seconds.
+// WithChangeLog reports every Create, Update and Delete to a sink, with its result and the object before and after
+// the call. The default is no sink.
+//
+// The reconciler calls the sink at the end of the pass, after it has stored all results in the object. It logs an
+// error of the sink and ignores it otherwise. A sink may delay the end of each pass with a change by up to ten
+// seconds. Put a changelog.Queue in front of a sink that may block.
 func WithChangeLog(s changelog.Sink) ReconcilerOption {
 	return func(r *Reconciler) { r.changes = s }
 }
 
-// WithProvider sets the name and version of the provider in the entries of the change log. The default is to omit
-// them.
+// WithProvider sets the name and version of the provider in the entries of the change log. By default the entries
+// have neither.
 func WithProvider(name, version string) ReconcilerOption {
 	return func(r *Reconciler) { r.provider, r.providerVersion = name, version }
 }

@@ -144,8 +144,8 @@ func (l changeLogClient) Delete(ctx context.Context, mg resource.Managed) error 
 		func(ctx context.Context) error { return l.ExternalClient.Delete(ctx, mg) })
 }
 
-// An instrumentedClient counts, times and traces its calls. It has no interface of its own: the functions that it
-// gives to the session would be allocated, see TestSteadyPassAllocates.
+// An instrumentedClient counts, times and traces its calls. It uses the session directly, without an interface,
+// because functions that it passed to the session would be allocated, see TestSteadyPassAllocates.
 type instrumentedClient struct {
 	ExternalClient
 
@@ -192,7 +192,7 @@ func (b timeoutClient) Observe(ctx context.Context, mg resource.Managed) (Extern
 	return b.ExternalClient.Observe(ctx, mg)
 }
 
-// Create continues for a while when ctx is canceled: the result of a creation that is cut off is unknown.
+// Create continues for a few seconds after ctx is canceled, because the result of an interrupted creation is unknown.
 func (b timeoutClient) Create(ctx context.Context, mg resource.Managed) error {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx)) // without a parent that would retain it
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(createLinger, cancel) })

@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A config is what the options of a [Reconciler] set. Nothing changes it once the Reconciler is made.
+// A config has the values that the options of a [Reconciler] set. It does not change after the Reconciler is made.
 type config struct {
 	externalConfig
 	timingConfig
@@ -98,7 +98,7 @@ type reportingConfig struct {
 	observability   telemetry.Options
 }
 
-// A processConfig is what the reconciler has of the process that it runs in.
+// A processConfig has what the reconciler knows of its process.
 type processConfig struct {
 	cluster   Cluster
 	watches   []watch                     // besides the kind and referents
@@ -109,7 +109,7 @@ type processConfig struct {
 	random    func() float64 // uniform in [0,1)
 }
 
-// defaultConfig returns what a reconciler has without options.
+// defaultConfig returns the config of a reconciler without options.
 func defaultConfig(c Cluster) config {
 	return config{
 		externalConfig: externalConfig{connecter: NewNopDisconnecter(&NopConnecter{})},

@@ -11,9 +11,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionDescriber is an [ExternalClient] that names the connection of its calls. With it, rate limits apply
-// per connection rather than per ProviderConfig (see [WithLimits]), rejected credentials are read again at once,
-// and terminal errors are retried when the credentials change.
+// A ConnectionDescriber is an [ExternalClient] that names the connection of its calls. With it, rate limits apply per
+// connection, not per ProviderConfig (see [WithLimits]). Rejected credentials are read again at once. Terminal errors
+// are retried when the credentials change.
 type ConnectionDescriber interface {
 	// DescribeConnection is called once in each pass, after Connect.
 	DescribeConnection() Connection
@@ -21,32 +21,33 @@ type ConnectionDescriber interface {
 
 // A Connection identifies a connection that several clients share.
 type Connection struct {
-	// Name identifies the connection, also in metrics, and must not be secret: kind, namespace and name of the
-	// configuration, such as "ProviderConfig/default/prod", or "ClusterProviderConfig/prod". Its state is then shown by
-	// that configuration, see providerconfig.WithLimits. Empty means the configuration that the object refers to.
+	// Name identifies the connection, also in metrics, and must not be secret. It consists of kind, namespace and name
+	// of the configuration, such as "ProviderConfig/default/prod" or "ClusterProviderConfig/prod". The status of that
+	// configuration then shows the state of the connection, see providerconfig.WithLimits. An empty Name means the
+	// configuration that the object refers to.
 	Name string
 
-	// Revision changes whenever settings or credentials change, such as the generation of the configuration and the
-	// resourceVersion of its Secret. Empty means unknown.
+	// Revision changes whenever settings or credentials change. An example is the generation of the configuration
+	// together with the resourceVersion of its Secret. Empty means unknown.
 	Revision string
 
-	// Recheck, if it is not nil, is called when the external system has rejected the credentials, such as
-	// connection.Cache.Recheck.
+	// Recheck is called when the external system has rejected the credentials. An example is connection.Cache.Recheck.
+	// It may be nil.
 	Recheck func()
 }
 
 // WithLimits limits the rate of the calls over each connection. The set adapts the rate to what the external system
-// accepts, and admits no call while the system is down or rejects the credentials. Give the same set to all
-// reconcilers of a provider, and to providerconfig.WithLimits, which shows the state of each connection. The
-// default is no limits.
+// accepts. It admits no call while the system is down or rejects the credentials. Give the same set to all
+// reconcilers of a provider, and to providerconfig.WithLimits, which shows the state of each connection. The default
+// is no limits.
 //
-// A call that would have to wait for more than a moment is not made: the pass ends, and the object is requeued with
-// its priority. A failure of the connection is not reported on each object: only an object whose user waits for it
-// reports it.
+// If a call would have to wait for more than a moment, the reconciler does not make it. The pass ends, and the object
+// is requeued with its priority. A failure of the whole connection is not reported on each object. Only an object
+// whose user waits for it reports the failure.
 //
-// Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. When it
-// fails because of the connection, that counts as a call over the connection of the ProviderConfig that the object
-// refers to.
+// Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. If Connect
+// fails because of the connection, that counts as a failed call over the connection of the ProviderConfig that the
+// object refers to.
 func WithLimits(set *gates.Set) ReconcilerOption {
 	return func(r *Reconciler) { r.limits = set }
 }
@@ -94,8 +95,8 @@ func (p *clientSession) bindConnection() {
 	p.joinList(p.connection.Name, p.connection.Revision)
 }
 
-// connectFailed returns why there is no client. The gate of the connection counts the error, as that of any other
-// call.
+// connectFailed returns the error of a pass that has no client. The gate of the connection counts the error like the
+// error of any other call.
 func (p *clientSession) connectFailed(ctx context.Context, err error) error {
 	if p.r.limits == nil || !classify(err).shared {
 		return err

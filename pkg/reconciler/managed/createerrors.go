@@ -11,28 +11,29 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithStrictCreateErrors makes an error of Create that does not say whether anything was
-// created (external.EffectUntold) an unknown result: the object waits for a user. It concerns
-// kinds of class Opaque only.
+// WithStrictCreateErrors makes the object wait for its user after an error of Create that does not show whether
+// anything was created (external.EffectUntold). It concerns only kinds of class Opaque, for which nothing makes a
+// repeated Create safe (see docs/lifecycle.md).
 //
-// By default such an error is a failure: Create is called again with backoff, and the object
-// can be deleted meanwhile. If the client hides a lost response behind such an error, that
-// makes a second external resource. With this option it does not, but the client has to return
-// external.NotCreated for errors after which nothing was created. An error for which
-// external.IsRefused is true is a failure with and without this option.
+// By default such an error is a failure. Create is called again with backoff, and the object can be deleted
+// meanwhile. If the client hides a lost response behind such an error, the default creates a second external
+// resource.
+//
+// With this option no second resource is created, but the client has to return external.NotCreated for errors after
+// which nothing was created. An error for which external.IsRefused is true is a failure with and without this option.
 func WithStrictCreateErrors() ReconcilerOption {
 	return func(r *Reconciler) { r.strictCreateErrors = true }
 }
 
-// WithCreateErrorsAsFailures has no effect, in any class, also beside [WithStrictCreateErrors].
+// WithCreateErrorsAsFailures has no effect in any class, also not together with [WithStrictCreateErrors].
 //
-// Deprecated: remove it. For kinds of class Opaque its behavior is now the default, with one exception: an error
-// that means that something may have been created, such as a status of the 500s, was a failure with this option.
-// Now the object waits for a user.
+// Deprecated: Remove this option. Kinds of class Opaque now have its behavior by default, with one exception. An
+// error after which something may have been created, such as an HTTP status of 500 or above, was a failure with this
+// option. Now the object waits for its user after such an error.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
-// createFailed reports whether the Create of the pass that returned err is assumed to have created nothing. It
-// logs the type of err if that is only assumed because err does not say otherwise.
+// createFailed reports whether Create is assumed to have created nothing, given its error. If it is assumed only
+// because the error does not show otherwise, createFailed logs the type of the error.
 func (p *clientSession) createFailed(err error) bool {
 	class := p.ownClass()
 	failed := p.r.provesNotCreated(class, err)
@@ -44,9 +45,9 @@ func (p *clientSession) createFailed(err error) bool {
 	return failed
 }
 
-// provesNotCreated reports whether a Create of the class that returned err is assumed to have created nothing.
-// Where a token or a lookup resolves an unknown result without a person, only an error that the client marks is a
-// failure, so that it is safe for a client of several requests, too.
+// provesNotCreated reports whether a Create of the class is assumed to have created nothing, given its error. In the
+// classes Token and Findable the reconciler resolves an unknown result without a user. So only an error that the
+// client has marked is a failure there, which is also safe for a client that sends several requests.
 func (r *Reconciler) provesNotCreated(class lifecycle.CreateClass, err error) bool {
 	effect := external.EffectOf(err)
 	switch {
@@ -77,7 +78,7 @@ func (u *createErrorLog) log(r *Reconciler, err error) {
 	}
 }
 
-// innermost returns the innermost wrapped error, or the first that wraps several.
+// innermost returns the innermost wrapped error. It stops at an error that wraps several.
 func innermost(err error) error {
 	for range maxUntold {
 		inner := errors.Unwrap(err)
@@ -102,8 +103,8 @@ func (u *createErrorLog) first(name string) bool {
 	return true
 }
 
-// afterDeadline returns the error of a Create whose context has ended: unless the client marks it, the error may
-// come from a request that was cut off.
+// afterDeadline returns the error of a Create whose context has ended. Unless the client has marked it, the error may
+// come from a request that was interrupted.
 func afterDeadline(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || external.IsNotCreated(err) || external.IsMarkedAlreadyExists(err) {
 		return err

@@ -18,20 +18,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// TellConnectionDetails gives the reconciler, from within Create, connection details that
-// only the response to the create has: a generated password, an access key. Call it with the
-// context of Create. The details are published before the external resource is observed
-// again, also if Create returns an error. A second call in the same Create replaces the keys
-// that it names; other keys of the Secret stay as they are. An empty value does not replace
-// one that is not empty.
+// TellConnectionDetails gives the reconciler connection details that only the response to the create request has,
+// such as a generated password or an access key. Call it within Create, with the context of Create. Elsewhere, and
+// after Create has returned, it does nothing. It may be called concurrently.
 //
-// While the Secret cannot be written, or the object does not name one any more, the details
-// are kept in memory, and each later pass writes them before it calls the client. Keys that no
-// Secret can hold do not hold up the others: an event names them. If the process ends first, they are lost; with
-// [WithCreationConnectionDetails] an event says so.
+// The reconciler publishes the details before it observes the external resource again, also if Create returns an
+// error. A second call in the same Create replaces the keys that it names. Other keys of the Secret stay unchanged.
+// An empty value does not replace a nonempty value.
 //
-// Outside of Create, and after Create has returned, it does nothing. It may be called
-// concurrently.
+// If the Secret cannot be written, or the object no longer names a Secret, the reconciler keeps the details in
+// memory. Each later pass then tries to publish them before it calls the client. If the process ends first, the
+// details are lost. With [WithCreationConnectionDetails] an event reports the loss.
+//
+// Keys that no Secret can have do not prevent the publication of the other keys. An event names them.
 func TellConnectionDetails(ctx context.Context, details ConnectionDetails) {
 	if collected, ok := ctx.Value(createdDetailsKey{}).(*createdDetails); ok {
 		collected.add(details)
@@ -48,8 +47,8 @@ type createdDetails struct {
 // A ConnectionPreparer is a [ConnectionPublisher] that can check, without publishing anything,
 // whether details could be published for an object.
 type ConnectionPreparer interface {
-	// PrepareConnection returns an error if PublishConnection would fail. It is called before Create
-	// with [WithCreationConnectionDetails], and its error keeps Create from being called.
+	// PrepareConnection returns an error if PublishConnection would fail. With [WithCreationConnectionDetails] the
+	// reconciler calls it before Create, and does not call Create after an error.
 	PrepareConnection(ctx context.Context, mg resource.Managed) error
 }
 
@@ -85,21 +84,20 @@ func (d *createdDetails) add(details ConnectionDetails) {
 	d.details = overlaid(d.details, details)
 }
 
-// WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with
-// details that the external system does not return again. For an object that names a Secret
-// for connection details, Create is then called only if that Secret does not exist or belongs
-// to the object, and can be written: the reconciler reads it, and sends its creation or change
-// as a dry run.
+// WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with details that the external
+// system does not return again. The reconciler then checks before Create whether it could publish the details.
 //
-// From before Create until the details are published, the annotation
-// [meta.AnnotationKeyCreationDetails] of the object is "pending". If the process ends in
-// between, the event ConnectionDetailsLost reports it once the external resource is found.
+// If the object names a Secret for connection details, Create is called only if the Secret can be written, and does
+// not exist or belongs to the object. For this check the reconciler reads the Secret, and sends its creation or
+// change as a dry run. The check costs these two requests for each creation, and one more write if external names are
+// deterministic.
 //
-// The cost is a read and a dry run for each creation; where names are deterministic, also one
-// write.
+// The annotation [meta.AnnotationKeyCreationDetails] of the object is "pending" from before Create until the details
+// are published. If the process ends in between, the event ConnectionDetailsLost reports the loss once the external
+// resource is found.
 //
-// With [WithConnectionPublisher] the reconciler does not read a Secret. It asks the publisher
-// before Create if that is a [ConnectionPreparer], and otherwise calls Create without a check.
+// With [WithConnectionPublisher] the reconciler does not read a Secret. It calls PrepareConnection of a publisher
+// that is a [ConnectionPreparer]. With any other publisher it calls Create without a check.
 func WithCreationConnectionDetails() ReconcilerOption {
 	return func(r *Reconciler) { r.detailsOfCreation = true }
 }
@@ -113,8 +111,8 @@ func (d *createdDetails) take() ConnectionDetails {
 	return d.details
 }
 
-// markDetailsPending ensures that the details that Create will return can be published, and marks them as pending
-// on the object.
+// markDetailsPending checks that the details that Create will return can be published, and marks them as pending in
+// the annotations of the object.
 func (p *publication) markDetailsPending(ctx context.Context) error {
 	if !p.r.detailsOfCreation || !p.publishes() {
 		return nil
@@ -131,7 +129,8 @@ func (p *publication) markDetailsPending(ctx context.Context) error {
 	return nil
 }
 
-// PrepareConnection returns an error unless the Secret does not exist or belongs to the object, and may be written.
+// PrepareConnection returns an error if the Secret cannot be written, or belongs to another owner. A Secret that does
+// not exist is no error.
 func (s secrets) PrepareConnection(ctx context.Context, mg resource.Managed) error {
 	secret, err := s.desired(mg, nil)
 	if err != nil {
@@ -170,7 +169,7 @@ func (p *publication) deliver(ctx context.Context, details ConnectionDetails, cr
 	return true
 }
 
-// overlaid returns details, with the values of others in their place unless these are empty.
+// overlaid returns details with the values of others. An empty value of others does not replace a value of details.
 func overlaid(details, others ConnectionDetails) ConnectionDetails {
 	for key, value := range others {
 		if details == nil {
@@ -283,7 +282,8 @@ func (p *publication) warnUnstoredDetails(unheld error) {
 	}
 }
 
-// settleDetails marks that no details of a Create are left to be published: on the object, if that can be stored.
+// settleDetails records that no details of a Create are left to be published. It records that in the object, if the
+// object can be written.
 func (p *publication) settleDetails() {
 	if _, noted := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails]; noted {
 		p.state.Details = detailsSettled
@@ -291,8 +291,8 @@ func (p *publication) settleDetails() {
 	}
 }
 
-// warnLostDetails emits a warning once about details that an earlier process did not publish. For details that this
-// process has published, the object may still, or again, say that they are pending.
+// warnLostDetails emits a warning once about details that an earlier process did not publish. The annotation of the
+// object may be "pending" although this process has published the details. Such details are not lost.
 func (p *publication) warnLostDetails(ctx context.Context) error {
 	pending := p.mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] == detailsPending
 	if !pending || !p.observation.ResourceExists || len(p.state.Undelivered) > 0 || meta.WasDeleted(p.mg) ||

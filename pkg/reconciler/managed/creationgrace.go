@@ -8,15 +8,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// trackCreation notes since when the creation is known whose grace period is running.
+// trackCreation records since when this process knows the creation whose grace period is running.
 func (p *clientSession) trackCreation() {
 	if mark := p.creationMark(); mark != p.state.Creation {
 		p.state.Creation, p.state.Since = mark, p.r.at(p.now())
 	}
 }
 
-// creationGrace returns how much is left of the time during which a resource that was created may not show. A creation
-// that is not tracked yet begins now.
+// creationGrace returns the rest of the time in which a created resource may not be visible. For a creation that is
+// not tracked yet, the time begins now.
 func (p *clientSession) creationGrace() time.Duration {
 	mark, since := p.creationMark(), p.r.time(p.state.Since)
 	if mark == "" {
@@ -33,9 +33,9 @@ func (p *clientSession) creationGrace() time.Duration {
 	return max(window-p.now().Sub(since), 0)
 }
 
-// creationMark returns the creation whose grace period is running, or "". Where the provider chooses names there is no
-// record of a creation: a deleted object with our finalizer whose resource was never observed may have been created
-// just before this process started.
+// creationMark returns the creation whose grace period is running, or "". Where the provider chooses names there is
+// no record of a creation. A deleted object with our finalizer, whose resource was never observed, may then have been
+// created just before this process started.
 func (p *clientSession) creationMark() string {
 	maybeCreated := meta.WasDeleted(p.mg) && !p.observation.ResourceExists && p.hasFinalizer() &&
 		p.state.Seen == objectstate.CreationRef{}

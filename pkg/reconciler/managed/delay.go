@@ -64,9 +64,10 @@ func (p *clientSession) interval() time.Duration {
 	return min(max(own, p.r.minPollInterval), maxPollInterval)
 }
 
-// adaptiveDelay returns a tenth of the time since the external system began to work on the object, so that the end
-// is noticed at most a tenth too late; but at least a second, and at most the poll interval. Most start times come
-// from the status of the object, so that a restart does not reset the delay of all objects.
+// adaptiveDelay returns a tenth of the time since the external system began to work on the object. So the end of the
+// work is noticed late by at most a tenth of its duration. The delay is at least a second, and at most the poll
+// interval. Most start times come from the status of the object, so a restart does not reset the delay of all
+// objects.
 func (p *recovery) adaptiveDelay(interval time.Duration) time.Duration {
 	since := p.busySince()
 	if since.IsZero() || since.Sub(p.now()) > leastWait { // the clock was set back since, so the age is unknown
@@ -79,8 +80,8 @@ func (p *recovery) adaptiveDelay(interval time.Duration) time.Duration {
 	return min(p.jitter(max(least, longest*10/11)), longest)
 }
 
-// busySince returns when the external system began to work on the object: when the object ceased to be ready, if
-// nothing later is known. Where no status is stored, that time is unknown.
+// busySince returns when the external system began to work on the object. If nothing later is known, that is when the
+// object ceased to be ready. The time is unknown if no status is stored.
 func (p *recovery) busySince() time.Time {
 	before, ready := p.read.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeReady)
 	since := before.LastTransitionTime.Time
@@ -127,8 +128,7 @@ func (p *recovery) nextPoll(interval time.Duration) time.Duration {
 	return max(at.Sub(p.now()), time.Millisecond)
 }
 
-// hook applies the poll interval hook to an interval. A panic of the hook is reported once, and the default is
-// used.
+// hook applies the poll interval hook to an interval. If the hook panics, it reports that once, and uses the default.
 func (p *recovery) hook(interval time.Duration) (delay time.Duration) {
 	if p.r.pollIntervalHook == nil {
 		return p.jitter(interval)
@@ -154,7 +154,8 @@ func (p *clientSession) jitter(d time.Duration) time.Duration {
 	return max(d+time.Duration((2*p.r.random()-1)*defaultJitter*float64(d)), time.Millisecond)
 }
 
-// checkPollInterval reports once that an object asks for an invalid interval. The default is used.
+// checkPollInterval reports once that the annotation of the object has an invalid poll interval. The default is used
+// instead.
 func (p *schedule) checkPollInterval() {
 	_, _, err := meta.GetPollInterval(p.mg)
 	if err == nil {

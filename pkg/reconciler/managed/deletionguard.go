@@ -18,24 +18,28 @@ func WithDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards = guards{kind: true, namespace: true} }
 }
 
-// WithKindDeletionGuard keeps external resources of objects that are deleted only because their
-// CustomResourceDefinition is: an upgrade or a removal of the provider that deletes its CustomResourceDefinitions
-// deletes no external resource. The default is to delete them, as for any other deletion. It reads the
-// CustomResourceDefinition once before each Delete; the role needs get on it.
+// WithKindDeletionGuard keeps the external resources of objects that are deleted only because their
+// CustomResourceDefinition is deleted. An upgrade or removal of the provider that deletes its
+// CustomResourceDefinitions then deletes no external resource. The default is to delete the external resources, as
+// for any other deletion.
+//
+// The reconciler reads the CustomResourceDefinition once before each Delete. Its role needs the verb get for
+// customresourcedefinitions.
 func WithKindDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards.kind = true }
 }
 
-// WithNamespaceDeletionGuard keeps external resources of objects that are deleted only because their namespace is.
-// It is for kinds that hold data, which the deletion of a namespace should not lose. The default is to delete them,
-// as for any other deletion. It reads the namespace once before each Delete; the role needs get on it. A namespace
-// that is gone, because it was finalized by force, keeps nothing.
+// WithNamespaceDeletionGuard keeps the external resources of objects that are deleted only because their namespace is
+// deleted. Use it for kinds that hold data. The default is to delete the external resources, as for any other
+// deletion.
+//
+// The reconciler reads the namespace once before each Delete. Its role needs the verb get for namespaces. If the
+// namespace is gone already, because its finalizers were removed by force, the external resource is deleted.
 func WithNamespaceDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards.namespace = true }
 }
 
-// retain reports whether the external resource is to stay because the object is deleted only together with a
-// parent.
+// retain reports whether the external resource must stay because the object is deleted only together with a parent.
 func (p *clientSession) retain(ctx context.Context) (bool, error) {
 	if p.retained {
 		return true, nil

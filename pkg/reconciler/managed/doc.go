@@ -1,60 +1,63 @@
-// Package managed keeps Kubernetes objects and the resources of an external API in sync. It is for authors of
-// providers. Every external resource belongs to one object, with which it is created, observed, corrected and
-// deleted.
+// Package managed reconciles Kubernetes objects with the resources of an external API. It is for authors of providers.
+// Every external resource belongs to one object. The reconciler creates, observes, updates and deletes the resource
+// as the object requires.
 //
 // An author writes an [ExternalConnecter] and an [ExternalClient] with the four methods Observe, Create, Update and
 // Delete, and calls [Setup]. That is a whole provider; see the example.
 //
 // # A pass
 //
-// One reconcile of one object is a pass. It gathers plain facts, lets a pure function (package internal/lifecycle)
-// decide on one action, takes it, and decides again, until an action ends the pass. Then one report writes what
-// changed in the status, emits events and returns when to requeue.
+// A pass is one reconcile of one object. It gathers facts, which are plain values. A pure function of these facts
+// (package internal/lifecycle) chooses one action. The pass executes the action and decides again, until an action
+// ends the pass. Then the pass writes the changes of the status, emits events and returns when to requeue.
 //
 //	Reconcile -> pass -> facts -> decide -> action -+
 //	                       ^_______ knowledge ______|
 //	                                                v
 //	             report: conditions, events, log, metric, requeue, status
 //
-// A pass makes at most one change in the external system and observes again after it, so that Ready, up to date or
-// gone is known at once.
+// A pass makes at most one change in the external system, and observes again after it. So it knows at once whether
+// the resource is ready, up to date or gone.
 //
 // # What is written, and when
 //
-// Nothing is written that has not changed: a steady pass sends no request to the API server. All writes are patches
-// of what changed.
+// The reconciler writes only what has changed, as patches. If nothing has changed, a pass sends no request to the API
+// server.
 //
-//   - Before Create: finalizer, external name and the pending mark of the attempt, in one
-//     write that fails after a stale read. With
-//     [WithDeterministicExternalName] the mark is not needed.
-//   - After Create: the annotations it changed and the mark of the result, in one
-//     write that cannot conflict, under a context that survives a shutdown.
+//   - Before Create: the finalizer, the external name and the pending annotation of the
+//     creation attempt, in one write that fails after a stale read. With
+//     [WithDeterministicExternalName] the annotation is not needed.
+//   - After Create: the annotations that Create changed and the annotation with its
+//     result, in one write that cannot conflict, under a context that survives a shutdown.
 //   - At the end: the status, once, on the newest version known.
 //
-// So an object takes three requests from its creation to Ready, or two with a deterministic name; a change takes
-// one at most, and a deletion one.
+// An object thus takes three requests from its creation to Ready, or two with a deterministic name. A later change of
+// the object takes at most one request, and its deletion takes one.
 //
 // # Safety
 //
-// The finalizer is stored before the first Create, and removed only when the external system has answered "not
-// found" twice, or once after a Delete. A Create whose result is unknown, or was never observed, is not repeated
-// because time passes: only if the external name was chosen here, if its token leads to the same resource
-// ([WithCreationTokens]), or if a lookup has shown that there is none ([CreationRecoverer]). That it was observed
-// is recorded in the condition Created. A resource of another owner is neither changed nor deleted, unless a policy
-// allows it, and no call goes to another external system than that of the resource ([BackendIdentifier]).
+// The finalizer is stored before the first Create. It is removed only when the external system has answered "not
+// found" twice, or once after a Delete.
+//
+// A Create whose result is unknown, or was never observed, is not repeated only because time has passed. It is
+// repeated in these cases: the provider chose the external name, the token of the Create leads to the same resource
+// ([WithCreationTokens]), or a lookup has shown that there is no resource ([CreationRecoverer]). The condition Created
+// records that the result of a Create was observed.
+//
+// A resource of another owner is neither changed nor deleted, unless a policy allows it. After the resource was
+// created or adopted, no call goes to another external system ([BackendIdentifier]).
 //
 // # Annotations for users
 //
-//   - krateo.io/paused: "true" stops everything.
+//   - krateo.io/paused: "true" stops the reconciliation of the object.
 //   - krateo.io/management-policy: default, observe-create-update,
 //     observe-delete or observe.
 //   - krateo.io/deletion-policy: delete or orphan.
 //   - krateo.io/external-name: the name of the external resource.
 //   - moorage.dev/adoption-policy: never, if-unowned, if-matching or force.
 //   - moorage.dev/poll-interval: a duration such as 30s.
-//   - moorage.dev/reconcile-requested-at: a new value requests a pass at once.
+//   - moorage.dev/reconcile-requested-at: a new value requests an immediate pass.
 //   - moorage.dev/allow-backend-change: the identity of the external system in
 //     which the object may continue.
-//   - moorage.dev/abandon-attempt: the id of an attempt to create that is to be
-//     given up.
+//   - moorage.dev/abandon-attempt: the id of a creation attempt to give up.
 package managed

@@ -42,11 +42,12 @@ const (
 	textManifest = "Remove the annotations that the provider writes from the manifest"
 )
 
-// newAttempt returns a new id. It begins with a number that grows from one attempt of an object to the next: the
-// Unix time, or one more than the last. The digit before the "-" is that of the class of the attempt. The id ends
-// in a hash of the UID of the object, because marks may be copied along with an object.
+// newAttempt returns a new ID. The ID begins with a number that grows from one attempt of an object to the next: the
+// Unix time, or the last number plus one. The digit before the "-" is the class of the attempt. The ID ends with a
+// hash of the UID of the object, because annotations may be copied with an object.
 //
-// Where a token leads to what was created with it, the first id of an object is known without any record.
+// In the classes in which a token leads to the resource, every process derives the same first ID of an object without
+// a record.
 func (p *clientSession) newAttempt() string {
 	if first := p.firstAttempt(); first != "" {
 		return first
@@ -59,8 +60,8 @@ func (p *clientSession) newAttempt() string {
 	return p.attemptID(number, uint32(p.r.random()*(1<<32)))
 }
 
-// knownMarks returns the marks of a creation or an attempt: in the record, the condition Created and the memory of
-// this process. Most are empty.
+// knownMarks returns the marks of creations and attempts in the record, the condition Created and the memory of this
+// process. Most of them are empty.
 func (p *creationRecord) knownMarks() []string {
 	inStatus := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
@@ -68,14 +69,14 @@ func (p *creationRecord) knownMarks() []string {
 		inStatus.Mark}
 }
 
-// attemptID returns the id of an attempt for the object, in the present class of the controller.
+// attemptID returns the ID of an attempt for the object in the current class of the controller.
 func (p *clientSession) attemptID(number int64, random uint32) string {
 	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
 }
 
-// otherClass reports whether an attempt was made in another class than the present one of the controller, for
-// example by an earlier release of the provider: Create was not given the token, or there is no lookup for its
-// result. A shorter id has no class.
+// otherClass reports whether an attempt was made in another class than the current class of the controller, for
+// example by an earlier release of the provider. Then Create did not get the token, or there is no lookup for its
+// result. A shorter ID has no class.
 func (p *clientSession) otherClass(id string) bool {
 	const at = 16
 	head, _, _ := strings.Cut(id, "-")
@@ -94,8 +95,8 @@ func latest(at time.Time, others ...time.Time) time.Time {
 	return at
 }
 
-// removeEarlier removes the record of an earlier creation, with the external name, if that of the last is known. It
-// reports whether it removed anything.
+// removeEarlier removes the record of an earlier creation. If the external name of the last creation is known, it
+// also removes the external name. It reports whether it removed anything.
 func (p *creationRecord) removeEarlier() bool {
 	if !p.earlier() {
 		return false
@@ -112,8 +113,8 @@ func (p *creationRecord) removeEarlier() bool {
 	return true
 }
 
-// earlier reports whether the record is of a creation before the last known one, or of another object. No attempt
-// of ours is recorded with a smaller number than the one before, whatever the clock says.
+// earlier reports whether the record belongs to another object, or to a creation before the last known one. The
+// number of an attempt is never smaller than the number of the attempt before, even if the clock went back.
 func (p *creationRecord) earlier() bool {
 	known := p.lastKnown()
 	switch known.Mark {
@@ -134,8 +135,8 @@ func (p *creationRecord) earlier() bool {
 	}
 }
 
-// lastKnown returns the last creation, or the id of the last attempt, as far as it is known without the record:
-// from the memory of this process, or from the condition Created.
+// lastKnown returns the last creation, or the ID of the last attempt, that is known without the record. It reads the
+// memory of this process and the condition Created.
 func (p *creationRecord) lastKnown() objectstate.CreationRef {
 	if name, mark, _ := p.state.known(); mark != "" {
 		return objectstate.CreationRef{Mark: mark, Name: name}
@@ -150,8 +151,9 @@ func (p *creationRecord) lastKnown() objectstate.CreationRef {
 }
 
 // overwritten reports whether another runtime has written the times of an earlier creation over the record of the
-// last, whose id is left: its marks are merged into the object with the name that it had then. A user who sets
-// another name leaves the times, and none is before the number of the id.
+// last one. The ID of the last creation is then still there. Such a runtime merges its annotations, with the external
+// name of the earlier creation, into the object. A user who sets another name does not change the times, and no time
+// is before the number of the ID.
 func (p *creationRecord) overwritten() bool {
 	id, _ := attemptOf(p.mg)
 	_, since := p.lastCreation()
@@ -164,8 +166,9 @@ func (p *creationRecord) overwritten() bool {
 // before ids had numbers have arbitrary ones.
 const numberAhead = 24 * time.Hour
 
-// beginning returns the time of the number of an id: nothing was recorded of the attempt before. It is zero if that
-// time is unknown. Now is about when the attempt was recorded, or later.
+// beginning returns the time that the number of an ID stands for. Nothing was recorded of the attempt before that
+// time. It is zero if the time is unknown. The argument now is about the time at which the attempt was recorded, or
+// later.
 func beginning(id string, now time.Time) time.Time {
 	number := numberOf(id)
 	if at := time.Unix(number, 0); number >= 0 && !at.After(now.Add(numberAhead)) {
@@ -175,8 +178,8 @@ func beginning(id string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// precedesFind reports whether the record is older than what the status says: the record has no result of an attempt
-// whose resource was observed, and the attempt was not repeated since.
+// precedesFind reports whether the record is older than the status. The record then has no result of an attempt whose
+// resource was observed, and the attempt was not repeated since.
 func (p *creationRecord) precedesFind() bool {
 	condition := p.mg.GetCondition(commonv1.TypeCreated)
 	id, result := attemptOf(p.mg)
@@ -186,8 +189,8 @@ func (p *creationRecord) precedesFind() bool {
 		!meta.GetExternalCreatePending(p.mg).After(condition.LastTransitionTime.Time)
 }
 
-// precedesResult reports whether the record has no result of the attempt that is known to have succeeded. Only
-// where the same token leads to the same resource is an attempt repeated.
+// precedesResult reports whether the record has no result of the attempt that is known to have succeeded. An attempt
+// is repeated only where the same token leads to the same resource.
 func (p *creationRecord) precedesResult(known string) bool {
 	id, result := attemptOf(p.mg)
 
@@ -197,8 +200,8 @@ func (p *creationRecord) precedesResult(known string) bool {
 // removeRecord removes the record of a creation, and leaves the external name.
 func removeRecord(mg resource.Managed) { meta.RemoveAnnotations(mg, recordMarks...) }
 
-// unstored reports whether the record lacks the result of its attempt because this process could not store it, and
-// not because an earlier record was written.
+// unstored reports whether the record lacks the result of its attempt because this process could not store the
+// result. Otherwise another writer has written an earlier record.
 func (p *creationRecord) unstored() bool {
 	id, result := attemptOf(p.mg)
 	of, _, _ := strings.Cut(p.state.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
@@ -230,7 +233,7 @@ func (p *creationRecord) warnRecordTaken(text string) {
 }
 
 // gaveUp reports whether the record is of the creation that the user abandoned last, or of an earlier one, and does
-// not say that itself.
+// not have the user's answer itself.
 func (p *creationRecord) gaveUp() bool {
 	condition := p.mg.GetCondition(commonv1.TypeCreated)
 	if condition.Reason != commonv1.ReasonGivenUp || abandoned(p.mg) {
@@ -242,7 +245,7 @@ func (p *creationRecord) gaveUp() bool {
 	return last != "" && !isCopied(p.mg, last) && !isCopied(p.mg, id) && (id == last || precedes(p.mg, last))
 }
 
-// isCopied reports whether an id is that of an attempt for another object. The times of other runtimes do not
+// isCopied reports whether an ID belongs to an attempt for another object. The times of other runtimes do not
 // identify an object.
 func isCopied(mg resource.Managed, id string) bool {
 	_, err := time.Parse(time.RFC3339, id)
@@ -273,8 +276,8 @@ func latestTime(mg resource.Managed) string {
 	return at.Format(time.RFC3339)
 }
 
-// numberOf returns the number of a creation or attempt, by which two of one object can be ordered: that of its id
-// or, of one that another runtime has recorded, its Unix time. It returns -1 for any other mark.
+// numberOf returns the number by which two creations or attempts of one object can be ordered. It is the number in
+// the ID, or the Unix time if another runtime has recorded the creation. For any other mark it is -1.
 func numberOf(mark string) int64 {
 	if at, err := time.Parse(time.RFC3339, mark); err == nil {
 		return at.Unix()

@@ -7,9 +7,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// awaitElection records when this process becomes the leader. If the manager is elected already, it was elected
-// before the reconciler was made; otherwise it starts the given runnable once it is. Without an election, the first
-// reconcile counts.
+// awaitElection records when this process becomes the leader. If the manager is already elected, the time at which
+// the reconciler was made counts. Otherwise the manager starts a runnable when it is elected. Without an election,
+// the time of the first reconcile counts.
 func (r *Reconciler) awaitElection(m manager.Manager) {
 	elected, known := electionOf(m)
 	if !known {
@@ -27,8 +27,8 @@ func (r *Reconciler) awaitElection(m manager.Manager) {
 	}
 }
 
-// electionOf returns the channel that a manager closes when it is elected. A nil manager has none, and neither has
-// a test double that embeds one and implements only what a reconciler needs.
+// electionOf returns the channel that a manager closes when it is elected. A nil manager has none. A fake manager
+// that embeds a nil manager and implements only some methods has none either.
 func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
 	if m == nil {
 		return nil, false
@@ -42,7 +42,7 @@ func electionOf(m manager.Manager) (elected <-chan struct{}, known bool) {
 	return m.Elected(), true
 }
 
-// electedAt returns when the process became the leader, or a later time: since then no other process has created
+// electedAt returns when the process became the leader, or a later time. Since then no other process has created
 // anything.
 func (r *Reconciler) electedAt() time.Time {
 	r.noteElected()

@@ -70,8 +70,8 @@ func saysWhen(err error) bool {
 // How long an object may be throttled before it reports the reason.
 const unreportedThrottle = 10 * time.Second
 
-// throttled returns the outcome of a pass that was stopped by a failure of the connection, which the configuration
-// reports. The object reports it only if its user waits for it, and for more than a moment.
+// throttled returns the outcome of a pass that a failure of the connection has stopped. The configuration reports the
+// failure. The object reports it only if its user has waited for the object for more than a moment.
 func (p *clientSession) throttled(err error) outcome {
 	o := outcome{name: "held", progress: moving, unfinished: true, requeue: backoff, after: retryAfter(err, 0)}
 	if o.after == 0 {
@@ -102,8 +102,8 @@ var textsHeld = map[commonv1.ConditionReason]string{
 	commonv1.ReasonExternalSystemUnavailable: "the external system is unavailable: waiting until it is back",
 }
 
-// retryAfter returns the delay that an error asks for, plus up to a tenth, or zero if it has none. The delay of a
-// gate is used as it is: it differs for each caller.
+// retryAfter returns the delay that an error requests, plus up to a tenth. It returns zero if the error requests
+// none. It adds nothing to the delay of a gate, which differs for each caller.
 func retryAfter(err error, random float64) time.Duration {
 	after, ok := external.AsRetryAfter(err)
 	if !ok {
@@ -138,8 +138,8 @@ func (p *clientSession) causeOf(err error) string {
 }
 
 // waitForChange returns when to check whether the cause of a terminal error has changed. Changes of the object, of
-// its configuration and of its references are events. A change of the credentials is none: it shows in the revision
-// of the connection, which costs no call.
+// its configuration and of its references cause events. A change of the credentials causes none. It is visible in the
+// revision of the connection, which costs no call.
 func (p *recovery) waitForChange(o outcome) time.Duration {
 	until := p.delay(o.requeue)
 	if p.connection.Revision == "" {
@@ -154,7 +154,7 @@ func (p *recovery) waitForChange(o outcome) time.Duration {
 	return next
 }
 
-// causeUnchanged reports whether only time has caused the pass, and nothing has changed that could resolve a
+// causeUnchanged reports whether the pass was caused only by time, and nothing has changed that could resolve a
 // terminal error.
 func (p *clientSession) causeUnchanged() bool {
 	s := p.state.Stop
@@ -164,8 +164,8 @@ func (p *clientSession) causeUnchanged() bool {
 		!now.Before(s.Due) && now.Before(s.Until)
 }
 
-// stabilizeMessages keeps the former message of a condition if the new one differs only in volatile parts:
-// identifiers, times, counters. Otherwise each failure would be written again.
+// stabilizeMessages keeps the previous message of a condition if the new message differs only in volatile parts, such
+// as identifiers, times and counters. Otherwise each failure would be written again.
 func (p *clientSession) stabilizeMessages() {
 	for _, t := range outcomeTypes {
 		before, now := p.read.GetCondition(t), p.mg.GetCondition(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// isNewEvent says whether the conditions did not say so before, of any generation.
+// isNewEvent reports whether the conditions did not have this outcome before, for any generation.
 func (p *journal) isNewEvent(o outcome) bool {
 	for _, t := range newsTypes {
 		says := p.mg.GetCondition(t)
@@ -22,7 +22,7 @@ func (p *journal) isNewEvent(o outcome) bool {
 	return false
 }
 
-// isNewMessage says whether a message differs from the last one of its reason.
+// isNewMessage reports whether a message differs from the last message with its reason.
 func (p *journal) isNewMessage(reason, message string) bool {
 	last, warned := p.state.LastWarnings[reason]
 	if warned && (last == message || external.Normalize(last) == external.Normalize(message)) {
@@ -36,8 +36,8 @@ func (p *journal) isNewMessage(reason, message string) bool {
 	return true
 }
 
-// forgetWarnings forgets the last warnings, so that they are new again, except those of the given reasons: these are
-// not new as long as they are true, also where no status is stored.
+// forgetWarnings forgets the last warnings, so that they are new again. It keeps the warnings with the given reasons,
+// which are not new as long as they are true, even if no status is stored.
 func (p *journal) forgetWarnings(but ...string) {
 	maps.DeleteFunc(p.state.LastWarnings, func(reason, _ string) bool { return !slices.Contains(but, reason) })
 	if len(p.state.LastWarnings) == 0 {

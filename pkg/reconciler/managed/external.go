@@ -9,19 +9,19 @@ import (
 // An ExternalConnecter produces an ExternalClient for a managed resource.
 type ExternalConnecter = TypedExternalConnector[resource.Managed]
 
-// A TypedExternalConnector is an [ExternalConnecter] for one type of managed
-// resource. Give it to a reconciler by [WithTypedExternalConnector].
+// A TypedExternalConnector is an [ExternalConnecter] for one Go type of managed resource. Pass it to
+// [WithTypedExternalConnector].
 type TypedExternalConnector[T resource.Managed] interface {
-	// Connect connects to the external system of the managed resource. It is called at most once per pass, must not
-	// change the managed resource, and its context ends with the pass. The client may keep that context; a longer-lived
-	// object (a connection in a cache) needs a context of its own.
+	// Connect connects to the external system of the managed resource. It is called at most once per pass, and must not
+	// change the managed resource. Its context ends with the pass. The client may keep that context. An object that
+	// lives longer, such as a cached connection, needs another context.
 	Connect(ctx context.Context, mg T) (TypedExternalClient[T], error)
 }
 
 // An ExternalDisconnecter releases what an ExternalConnecter acquired.
 type ExternalDisconnecter interface {
-	// Disconnect is called once per pass whose Connect succeeded, whatever happened since. Its error is reported as an
-	// event and changes nothing else.
+	// Disconnect is called once at the end of each pass in which Connect succeeded, also if the pass failed later. The
+	// reconciler reports its error as an event and ignores it otherwise.
 	Disconnect(ctx context.Context) error
 }
 
@@ -35,114 +35,123 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 	ExternalDisconnecter
 }
 
-// An ExternalClient manages the lifecycle of one kind of external resource. The author of a provider writes it.
+// An ExternalClient manages the lifecycle of one kind of external resource. The author of a provider implements it.
 //
-// Calls should not block for long: all calls of a pass share one deadline (see [WithTimeout]). They must be
-// idempotent: Delete of a resource that does not exist, or is being deleted, is no error. A Create that finds the
-// name taken returns [external.AlreadyExists]: the reconciler then observes again and decides by the owner. Other
-// errors of package external carry more than a plain error: external.Terminal (a retry is useless until something
-// changes), external.NotCreated (Create certainly had no effect), external.MaybeCreated (it may have had one: the
-// error of each request of a Create but the first), external.NotFound (the resource does not exist, in answer to
-// any call), external.InProgress (the call was accepted and continues: Observe is given its handle),
-// external.RetryAfter, and failures of the whole connection: external.Throttled, external.Unauthorized and
-// external.Unavailable.
+// Calls should not block for long: all calls of a pass share one deadline (see [WithTimeout]). Calls must be
+// idempotent. Delete must not return an error if the resource does not exist or is being deleted already.
 //
-// A client may also be an [ExternalDisconnecter], and is then disconnected at the end of the pass, before the
-// connecter is; a [CreationRecoverer]; a [BackendIdentifier]; a [ConnectionDescriber]; and an [ExternalLister]. A
-// client that wraps another one has a method Unwrap() any that returns it, or the optional interfaces of the inner
-// one are lost; a wrapper of a typed lister has to forward the list methods itself.
+// If Create finds the name in use, it returns [external.AlreadyExists]. The reconciler then observes again and
+// decides by the owner. Other errors of package external tell the reconciler more than a plain error does:
 //
-// Changes of the status of the managed resource are kept after each call, and written once at the end of the pass
-// if the status differs. Error texts are redacted and bounded to 1 KiB before they are shown. Clients add
-// annotations with meta.AddAnnotations. Annotations and finalizers that a call removes are restored, whichever
-// owner they have. Marks of the reconciler stay as they were, except the external name, which a client may change,
-// but not to the empty string. A client sets an annotation of its own to the empty string when it no longer needs
-// it.
+//   - external.Terminal: a retry is useless until something changes.
+//   - external.NotCreated: Create had no effect.
+//   - external.MaybeCreated: Create may have had an effect. If a Create sends several requests, it marks the errors
+//     of all but the first.
+//   - external.NotFound: the resource does not exist. Any call may return it.
+//   - external.InProgress: the system accepted the call, and the operation continues. Observe receives its handle.
+//   - external.RetryAfter: the reconciler retries after the given delay.
+//   - external.Throttled, external.Unauthorized and external.Unavailable: the whole connection fails.
+//
+// A client may also be a [CreationRecoverer], a [BackendIdentifier], a [ConnectionDescriber] or an [ExternalLister].
+// If it is an [ExternalDisconnecter], it is disconnected at the end of the pass, before the connecter. If it wraps
+// another client, it needs a method Unwrap() any that returns that client. Without the method the reconciler does not
+// find the optional interfaces of the wrapped client. A wrapper of a typed lister has to forward the list methods
+// itself.
+//
+// A call may change the status of the managed resource. The reconciler writes the status once, at the end of the
+// pass, if it has changed. Error texts are redacted and limited to 1 KiB before they are shown.
+//
+// A client adds annotations with meta.AddAnnotations. If it no longer needs one of its annotations, it sets the value
+// to the empty string. The reconciler restores any annotation or finalizer that a call removes, and any change of its
+// own annotations. The exception is the external name: a client may change it, but not to the empty string.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
-// A TypedExternalClient is an [ExternalClient] for one type of managed resource: its methods are given that type,
-// and need no type assertion.
+// A TypedExternalClient is an [ExternalClient] for one Go type of managed resource. Its methods receive that type and
+// need no type assertion.
 type TypedExternalClient[T resource.Managed] interface {
-	// Observe returns whether the external resource exists, whether it is up to date, and its owner. It must not change
-	// the external resource. It may change the status of the managed resource; annotations it sets (an external name
-	// that was found) are stored; changes to the spec are stored only with ResourceLateInitialized.
+	// Observe returns whether the external resource exists, whether it is up to date, and its owner. It is called again
+	// after each Create, Update or Delete of the same pass.
 	//
-	// It is called again after each Create, Update or Delete of the same pass. "Not found" must be a positive answer of
-	// the system. If the state cannot be determined, return an error, because absence lets Create run and lets the
-	// finalizer be removed.
+	// Observe must not change the external resource. It may change the status of the managed resource. It may also set
+	// annotations, such as an external name that it found, and they are stored. Changes of the spec are stored only with
+	// ResourceLateInitialized.
+	//
+	// Observe must report that a resource does not exist only if the external system said so. If Observe cannot
+	// determine the state, it must return an error. Otherwise the reconciler might create the resource again or remove
+	// the finalizer.
 	Observe(ctx context.Context, mg T) (ExternalObservation, error)
 
-	// Create creates the external resource. Changes to annotations, above all the external name, and to the status of
-	// the managed resource are stored; changes to its spec are not. Its context outlives a shutdown by a few seconds,
-	// so that a creation under way ends with a known result.
+	// Create creates the external resource. Changes of the status and the annotations of the managed resource, above all
+	// the external name, are stored. Changes of its spec are not stored. The context of Create outlives a shutdown by a
+	// few seconds, so that a creation in progress ends with a known result.
 	Create(ctx context.Context, mg T) error
 
 	// Update corrects the external resource. It is called only if the resource exists, and at most once per pass.
 	Update(ctx context.Context, mg T) error
 
-	// Delete requests deletion. It is called once, and repeated after one poll interval while the resource still
-	// exists.
+	// Delete requests the deletion of the external resource. While the resource still exists, Delete is called again
+	// once per poll interval.
 	Delete(ctx context.Context, mg T) error
 }
 
 // An ExternalObservation is the result of Observe.
 type ExternalObservation struct {
-	// ResourceExists is true if the external resource exists. False means the
-	// external system said so.
+	// ResourceExists is true if the external resource exists. It is false only if the external system said that the
+	// resource does not exist.
 	ResourceExists bool
 
-	// ResourceUpToDate is true if an Update would change nothing. Only what
-	// can be updated should count.
+	// ResourceUpToDate is true if an Update would change nothing. Compare only fields that an Update can change.
 	ResourceUpToDate bool
 
-	// ResourceLateInitialized is true if Observe filled unset fields of the
-	// spec that are to be stored. Prefer to show defaults in the status:
-	// writing a user's spec fights with the tool that applies it.
+	// ResourceLateInitialized is true if Observe has set unset fields of the spec, and they are to be stored. Prefer to
+	// show defaults of the external system in the status: a write to a user's spec conflicts with the tool that applies
+	// the spec.
 	ResourceLateInitialized bool
 
-	// Diff describes the difference for readers of the debug log. It is redacted and bounded like error texts.
+	// Diff describes the difference between the desired and the observed state, for the debug log. It is redacted and
+	// limited in length like error texts.
 	Diff string
 
-	// ConnectionDetails are the details with which a user connects to the external resource. They are written to the
-	// Secret that the object names, see resource.ConnectionSecretWriterTo, before the object becomes Ready. Nil leaves
-	// the published details as they are. Return the same values from one observation to the next.
+	// ConnectionDetails are the details with which a user connects to the external resource. Before the object becomes
+	// Ready, they are written to the Secret that the object names, see resource.ConnectionSecretWriterTo. Nil leaves the
+	// published details unchanged. Successive observations should return the same values.
 	ConnectionDetails ConnectionDetails
 
-	// Owner is the owner of the external resource. The zero value is OwnerUnknown: the client cannot determine it, and
-	// a resource with the external name of the object counts as ours.
+	// Owner is the owner of the external resource. The zero value is OwnerUnknown: the client cannot determine the
+	// owner. A resource with the external name of the object then counts as a resource of the object.
 	Owner Owner
 
-	// OwnerNamespace is the namespace of the owning object, if the Owner is OwnerOther and the namespace is known: see
-	// [Stamp.Namespace]. Without it the adoption policy "force" of a namespaced object takes nothing over, unless the
-	// operator allows that. A cluster-scoped object needs the OwnerStamp.
+	// OwnerNamespace is the namespace of the owning object, if the Owner is OwnerOther and the namespace is known, see
+	// [Stamp.Namespace]. If it is empty, and OwnerStamp too, a namespaced object with the adoption policy "force" takes
+	// over the resource only if the operator allows that. A cluster-scoped object needs the OwnerStamp instead.
 	OwnerNamespace string
 
-	// OwnerStamp is the mark of the external resource, if the Owner is OwnerOther and the mark is a [Stamp]. It
-	// includes the namespace, so that OwnerNamespace need not be set. Without it an object that was restored from a
-	// backup cannot take over the resource of its original.
+	// OwnerStamp is the [Stamp] in the metadata of the external resource, if the Owner is OwnerOther and the resource
+	// has one. A stamp includes the namespace, so OwnerNamespace need not be set. Without a stamp an object that was
+	// restored from a backup cannot take over the resource of the original object.
 	OwnerStamp Stamp
 }
 
 // ConnectionDetails maps the keys of a Secret to secret values.
 type ConnectionDetails map[string][]byte
 
-// An Owner is the owner of an external resource, as far as the metadata of the resource says.
+// An Owner says who owns an external resource, according to the metadata of the resource.
 type Owner int
 
 // Owners of an external resource.
 const (
-	// OwnerUnknown is for systems that cannot store a mark of the owner.
+	// OwnerUnknown means that the external system cannot store the owner of a resource.
 	OwnerUnknown Owner = iota
 
-	// OwnerOurs is the object that is being reconciled.
+	// OwnerOurs means that the object that is being reconciled owns the resource.
 	OwnerOurs
 
-	// OwnerNone is a resource without any mark. It is left alone unless the object created or adopted it before, or
-	// its adoption policy allows adopting it.
+	// OwnerNone means that the metadata of the resource name no owner. The reconciler leaves the resource alone unless
+	// the object has created or adopted it before, or the adoption policy allows to adopt it.
 	OwnerNone
 
-	// OwnerOther is another object, cluster or tool. The resource is not changed, unless the adoption policy is "force"
-	// and that is allowed, see [WithAllowedAdoptionPolicies].
+	// OwnerOther means that another object, cluster or tool owns the resource. The reconciler changes the resource only
+	// if the adoption policy is "force" and the operator allows that, see [WithAllowedAdoptionPolicies].
 	OwnerOther
 )
 

@@ -77,8 +77,8 @@ func (fns TypedExternalConnectDisconnectorFns[T]) Disconnect(ctx context.Context
 	return fns.DisconnectFn(ctx)
 }
 
-// A NopDisconnecter adds a Disconnect that does nothing to an
-// ExternalConnecter. Use NewNopDisconnecter: the zero value cannot connect.
+// A NopDisconnecter adds a Disconnect that does nothing to an ExternalConnecter. Make one with NewNopDisconnecter.
+// Connect of the zero value panics.
 type NopDisconnecter struct {
 	c ExternalConnecter
 }

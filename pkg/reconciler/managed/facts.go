@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// admitFacts returns what the object says of whether it is reconciled, as plain values. It changes nothing.
+// admitFacts returns the facts in the object for the decision whether it is reconciled. It changes nothing.
 func (p *pass) admitFacts() lifecycle.AdmitFacts {
 	f := lifecycle.AdmitFacts{
 		Reading:      lifecycle.Found,
@@ -24,8 +24,8 @@ func (p *pass) admitFacts() lifecycle.AdmitFacts {
 	return f
 }
 
-// facts returns what is known at this moment, as plain values. It changes nothing. Before an observation it returns
-// only the facts that need none: the others cost time, and do not matter yet.
+// facts returns the current facts as plain values. It changes nothing. Before an observation it returns only the
+// facts that need none, because the others cost time and do not matter yet.
 func (p *pass) facts() lifecycle.Facts {
 	var f lifecycle.Facts
 	if p.hasFinalizer() {
@@ -45,10 +45,10 @@ func (p *pass) facts() lifecycle.Facts {
 	return f
 }
 
-// hasFinalizer says whether our finalizer keeps the object. The name of an author's own finalizer is unknown: the
-// author's code adds it once in each pass over a live object, and it is assumed to keep a deleted one as long as it
-// was not removed and there is a finalizer that may be it. So is a deleted object without any finalizer, which only
-// exists in tests.
+// hasFinalizer reports whether our finalizer keeps the object. The name of an author's own finalizer is unknown. The
+// author's code adds it in each pass over an object that is not being deleted. An object that is being deleted counts
+// as kept by it, unless it was removed or no finalizer is left that may be it. A deleted object without any finalizer
+// also counts as kept, but exists only in tests.
 func (p *object) hasFinalizer() bool {
 	deleted := meta.WasDeleted(p.mg)
 	if p.r.finalizer != nil && !deleted {
@@ -136,8 +136,8 @@ func (p *recovery) attempt(unresolved bool) lifecycle.Attempt {
 	}
 }
 
-// createdUnobserved says whether a creation succeeded and its result was never observed: neither by this process nor,
-// as the status says, by an earlier one.
+// createdUnobserved reports whether a creation succeeded and its result was never observed. The status shows whether
+// an earlier process has observed it.
 func (p *creationRecord) createdUnobserved() bool {
 	if p.r.named {
 		return p.state.Creation == createdHere && p.state.Seen == objectstate.CreationRef{}
@@ -163,15 +163,15 @@ func (p *creationRecord) change() lifecycle.Change {
 	}
 }
 
-// deleteSent says whether a delete was sent so recently that it is not sent again.
+// deleteSent reports whether a delete was sent so recently that it is not sent again.
 func (p *creationRecord) deleteSent() bool {
 	sent := p.state.DeleteSent
 
 	return !sent.IsZero() && p.now().Sub(sent) < p.r.pollInterval
 }
 
-// metadata says whether the observation has found what the object does not have. What is found once the pass has
-// claimed the resource is left to the next pass.
+// metadata returns whether the observation has found metadata that the object does not have. After the pass has
+// claimed the resource, it leaves further metadata to the next pass.
 func (p *pass) metadata(unresolved bool) lifecycle.Metadata {
 	switch {
 	case p.claimed:
@@ -185,16 +185,16 @@ func (p *pass) metadata(unresolved bool) lifecycle.Metadata {
 	}
 }
 
-// settlesCreate says whether an observation has shown the result of a create whose response was lost.
+// settlesCreate reports whether an observation has shown the result of a create whose response was lost.
 func (p *pass) settlesCreate() bool {
 	return !p.r.named && p.observed && p.observation.ResourceExists && p.unresolved()
 }
 
-// createdHere stands for a creation by this process that needs no record.
+// createdHere marks a creation by this process that needs no record.
 const createdHere = "by this process"
 
-// may returns the permissions of the object, without Delete if a guard retains the external resource, and without
-// Create while a recreation waits for the request of a user.
+// may returns the permissions of the object. Delete is not allowed if a guard retains the external resource. Create
+// is not allowed while a recreation waits for the request of a user.
 func (p *creationRecord) may() lifecycle.Permissions {
 	may := p.r.permissions(p.mg)
 	may.Delete = may.Delete && !p.retained
@@ -203,8 +203,8 @@ func (p *creationRecord) may() lifecycle.Permissions {
 	return may
 }
 
-// trackDoubts notes since when an absence is known that may be wrong, and since when a creation. It is called after
-// each observation, before the facts are gathered: those change nothing.
+// trackDoubts records since when an uncertain absence is known, and since when a creation is known. It is called
+// after each observation, before the facts are gathered, because facts must not change anything.
 func (p *pass) trackDoubts() {
 	p.trackCreation()
 	if p.listed { // a list says nothing of an absence, nor of another owner

@@ -12,19 +12,23 @@ import (
 // The least time that a lease must have left for a change to begin.
 const leaseMargin = time.Second
 
-// WithFence sets a function that is called before each call that changes the external system. If it returns an
-// error, another process may be the leader, and the call is not made. A panic counts as such an error, and the
-// object reports it. While the function does not return, its pass waits, and the object reports CallOverdue. The
-// default is no fence.
+// WithFence sets a function that the reconciler calls before each call that changes the external system. If the
+// function returns an error or panics, another process may be the leader, and the reconciler does not make the call.
+// The object reports a panic. If the function does not return, the pass waits, and the object reports CallOverdue.
+// The default is no function.
 func WithFence(fence func(context.Context) error) ReconcilerOption {
 	return func(r *Reconciler) { r.fence = fence }
 }
 
-// WithLeaseDeadline sets a function that returns until when this process is certainly the only leader, such as
-// [controller.Lease.Deadline] of the lock that was given to the manager. In the last second before that time no
-// call that changes the external system begins, and calls under way are canceled. The zero time is no deadline. If
-// the function panics, no such call begins, and the object reports that. While it does not return, its pass waits,
-// and the object reports CallOverdue. The default is no deadline.
+// WithLeaseDeadline sets a function that returns the time until which this process is certainly the only leader. An
+// example is [controller.Lease.Deadline] of the lock that was given to the manager. The zero time means no deadline.
+// The default is no function.
+//
+// In the last second before the deadline the reconciler begins no call that changes the external system. At the
+// deadline it cancels such calls in progress.
+//
+// If the function panics, the reconciler begins no such call, and the object reports the panic. If the function does
+// not return, the pass waits, and the object reports CallOverdue.
 func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 	return func(r *Reconciler) { r.lease = deadline }
 }
@@ -69,7 +73,7 @@ func (p *object) leaseOverConcurrently(ctx context.Context) bool {
 	}
 }
 
-// underLease returns a context that ends with the lease, however often the lease is renewed meanwhile. If the
+// underLease returns a context that ends with the lease, and that takes renewals of the lease into account. If the
 // function that returns the deadline fails, the lease counts as not renewed.
 func (p *object) underLease(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	left, limited, err := p.leaseLeft()
@@ -108,14 +112,14 @@ func (p *object) leaseLeft() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(p.guarded)
 }
 
-// leaseConcurrently does the same as leaseLeft, in a goroutine beside a pass that may wait for another call.
+// leaseConcurrently is leaseLeft for another goroutine than the pass, which may wait for another call.
 func (p *object) leaseConcurrently() (left time.Duration, limited bool, err error) {
 	return p.leaseAsked(func(_ string, call func() error) error { return panics.Call(call) })
 }
 
-// leaseAsked returns the remaining time of the lease. The monotonic clock stops while a machine is suspended, and
-// the wall clock may be set: the lesser remainder counts. A deadline without a monotonic reading is compared with
-// the wall clock.
+// leaseAsked returns the remaining time of the lease. It uses the shorter of the times by the monotonic clock and by
+// the wall clock. The monotonic clock stops while a machine is suspended, and the wall clock may be set. A deadline
+// without a monotonic reading is compared only with the wall clock.
 func (p *object) leaseAsked(ask func(string, func() error) error) (left time.Duration, limited bool, err error) {
 	if p.r.lease == nil {
 		return left, false, nil

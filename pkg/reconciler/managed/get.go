@@ -26,8 +26,8 @@ var withoutDeepCopy = []client.GetOption{&client.GetOptions{UnsafeDisableDeepCop
 // The delay of the next pass over an object that is gone but still cached.
 const noticedIn = 30 * time.Second
 
-// read returns the object with its kind. It is the object in the cache, not a copy, and must not be changed: a pass
-// works on a copy of its own, and compares it with this one in the end.
+// read returns the object with its kind. It returns the object in the cache and not a copy, so the result must not be
+// changed. A pass works on its own copy, and compares it with this object in the end.
 func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
 	mg, err := r.recent(ctx, key)
 	if err != nil {
@@ -40,8 +40,8 @@ func (r *Reconciler) read(ctx context.Context, key types.NamespacedName) (resour
 	return mg, nil
 }
 
-// recent returns the object, never in a version older than our own last write: a pass has already acted on such a
-// version.
+// recent returns the object, but never a version older than the last write of this process. A pass has already acted
+// on such a version.
 func (r *Reconciler) recent(ctx context.Context, key types.NamespacedName) (resource.Managed, error) {
 	var ours string // the version of our own last write, if the cache has an older one
 	for _, wait := range cacheDelays {
@@ -92,7 +92,7 @@ func isAbsentError(err error) bool {
 	return kerrors.IsNotFound(err) && !kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// readLive returns the object as the API server has it now.
+// readLive reads the object from the API server.
 func (p *object) readLive(ctx context.Context) (resource.Managed, error) {
 	known := p.mg.GetResourceVersion()
 	if freshness.IsOlder(known, p.state.Version) {
@@ -106,10 +106,12 @@ func (p *object) readLive(ctx context.Context) (resource.Managed, error) {
 	return live, err
 }
 
-// getLive reads an object from the API server itself, which has returned the version known before. An older version
-// than that is an error: it is passed to the [controller.RestoreDetector], and no decision is based on it, because
-// the caches and the memory of this process belong to another history. A successful answer about no object, or
-// about another one, is an error as well.
+// getLive reads an object from the API server without the cache. The argument known is a version that the API server
+// has returned before.
+//
+// An older version than known is an error. It is passed to the [controller.RestoreDetector], and no decision is based
+// on it, because the API server was restored to a state that the caches and the memory of this process do not have. A
+// successful response that has no object, or another object, is also an error.
 func (r *Reconciler) getLive(ctx context.Context, key types.NamespacedName, known string) (resource.Managed, error) {
 	mg := r.newManaged()
 	if err := r.cluster.GetAPIReader().Get(ctx, key, mg); err != nil {
@@ -126,7 +128,7 @@ func (r *Reconciler) getLive(ctx context.Context, key types.NamespacedName, know
 	return mg, nil
 }
 
-// errNotAbout returns the error of a successful read whose answer is about no object, or about another one.
+// errNotAbout returns the error of a successful read whose response has no object, or another object.
 func errNotAbout(key types.NamespacedName) error {
 	return errors.Errorf("the API server was asked for %s, and the answer is not about it: check what stands between "+
 		"this process and the API server", key)

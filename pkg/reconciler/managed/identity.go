@@ -13,16 +13,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A BackendIdentifier is an [ExternalClient] that knows which external system it is connected to: the account,
-// project or cluster, whatever the address. The identity is stored when a resource is created or adopted. When the
-// object is later connected to another system, where its resource cannot be, no call is made until its user allows
-// the change: otherwise "not found" would be taken for absence.
+// A BackendIdentifier is an [ExternalClient] that knows the identity of its external system, such as the account,
+// project or cluster. The identity does not depend on the address. The reconciler stores it in the object when the
+// object creates or adopts a resource.
+//
+// If the client later connects to another system, the reconciler makes no call until the user allows the change.
+// Otherwise "not found" in the wrong system would count as the absence of the resource.
 type BackendIdentifier interface {
 	// Identity returns the identity of the external system. Empty means unknown.
 	Identity() string
 }
 
-// checkBackend returns an error if the client is connected to another system than that of the resource.
+// checkBackend returns an error if the client is connected to another external system than the one that has the
+// resource.
 func (p *clientSession) checkBackend() error {
 	if p.backend == nil {
 		return nil
@@ -50,9 +53,9 @@ func (p *clientSession) checkBackend() error {
 		meta.AnnotationKeyAllowBackendChange)))
 }
 
-// warnLeftInBackend emits a warning about resources that may be left in the former system: no call goes there any
-// more. For a resource that was observed, the warning comes when another one is created. The change is stored at
-// once, so that the warning is emitted once.
+// warnLeftInBackend emits a warning about resources that may be left in the former system, because no call goes there
+// any more. If the resource was observed, the warning is emitted when another resource is created. The change of the
+// system is stored at once, so that the warning is emitted once.
 func (p *creationRecord) warnLeftInBackend(former string) {
 	seen := p.wasSeen()
 	if p.r.named { // there is no record
@@ -87,8 +90,8 @@ func (p *creationRecord) unresolvedInBackend() string {
 	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
 }
 
-// storeBackend puts the identity of the system into the object, to be stored along with the intent to create, or
-// once for a resource that was found.
+// storeBackend puts the identity of the system into the object. It is stored together with the record of a creation
+// attempt, or once for a resource that was found.
 func (p *clientSession) storeBackend() {
 	if p.backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" || p.identity() == "" {
 		return
@@ -96,8 +99,8 @@ func (p *clientSession) storeBackend() {
 	meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyBackendIdentity: p.identity()})
 }
 
-// identity returns the present identity of the external system: some clients learn it from their first call. If the
-// client panics, the identity is unknown.
+// identity returns the current identity of the external system. Some clients know it only after their first call. If
+// the client panics, the identity is unknown.
 func (p *clientSession) identity() (system string) {
 	_ = panics.Call(func() error {
 		system = p.backend.Identity()
@@ -109,7 +112,8 @@ func (p *clientSession) identity() (system string) {
 }
 
 // restoreIdentity restores the stored identity of the external system if another writer has removed it, and reports
-// whether it did. Only this process knows it: after a restart the present system counts.
+// whether it did. Only the memory of this process has the removed identity. After a restart the identity of the
+// current system counts.
 func (p *creationRecord) restoreIdentity() bool {
 	p.keepIdentity()
 	if p.state.Backend == nil || p.mg.GetAnnotations()[meta.AnnotationKeyBackendIdentity] != "" {

@@ -15,10 +15,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// inherit determines whether the object is marked with an attempt of another object that it continues, because it
-// was restored from a backup. If the original exists in this cluster, the marks come from a copy of its manifest,
-// and mean nothing. The result of an attempt that was pending at the time of the backup is unknown. The resource of
-// a successful attempt is observed first, and then counts as present or missing.
+// inherit determines whether the object was restored from a backup and continues an attempt of the original object.
+// If the original exists in this cluster, the annotations come from a copy of its manifest and are ignored. The
+// result of an attempt that was pending at the time of the backup is unknown. The resource of a successful attempt is
+// observed first.
 func (p *creationRecord) inherit(ctx context.Context) error {
 	id, result := attemptOf(p.mg)
 	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed &&
@@ -37,7 +37,7 @@ func (p *creationRecord) inherit(ctx context.Context) error {
 	return nil
 }
 
-// originalLives reports whether this cluster has the object for which an attempt was made. An answer of the cache
+// originalLives reports whether this cluster has the object for which an attempt was made. A result from the cache
 // counts only if the API server confirms it.
 func (p *creationRecord) originalLives(ctx context.Context, id string) (bool, error) {
 	_, of, _ := strings.Cut(id, "-")
@@ -70,6 +70,7 @@ func (p *creationRecord) originalLives(ctx context.Context, id string) (bool, er
 	return err == nil && live.GetUID() == original.GetUID(), err
 }
 
-// inherits reports whether the object was restored from one with an attempt whose result is unknown. The token of
-// the attempt has another UID, of which the mark has only a hash, so that it can neither be looked up nor repeated.
+// inherits reports whether the object was restored from an object with an attempt whose result is unknown. The token
+// of that attempt can be neither looked up nor repeated: it contains another UID, and the annotation has only a hash
+// of that UID.
 func (p *creationRecord) inherits() bool { return p.inherited != "" && p.unresolved() }

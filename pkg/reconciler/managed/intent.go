@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// uncalled reports whether the marks of the object are those of an attempt for which this process did not call
-// Create: the answer to the write was lost, or showed that not everything was stored.
+// uncalled reports whether the annotations of the object belong to an attempt for which this process did not call
+// Create. The response to the write was then lost, or showed that not everything was stored.
 func (p *creationRecord) uncalled() bool {
 	annotations := p.mg.GetAnnotations()
 	pending, id := annotations[meta.AnnotationKeyExternalCreatePending], annotations[meta.AnnotationKeyCreateAttempt]
@@ -40,7 +40,7 @@ func (p *clientSession) intend() {
 	}
 }
 
-// intended returns the attempt that the object is marked with.
+// intended returns the attempt that the annotations of the object record.
 func (p *creationRecord) intended() objectstate.Intent {
 	if p.r.named {
 		return objectstate.Intent{}
@@ -52,7 +52,7 @@ func (p *creationRecord) intended() objectstate.Intent {
 // intentMarks are the annotations of an attempt that has no result.
 var intentMarks = []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyCreateAttempt}
 
-// intentOf returns the attempt that an object is marked with.
+// intentOf returns the attempt that the annotations of an object record.
 func intentOf(mg resource.Managed) objectstate.Intent {
 	marks := mg.GetAnnotations()
 
@@ -89,9 +89,9 @@ func texts(changes map[string]any) map[string]string {
 	return set
 }
 
-// writeUnwritten stores the result of a Create that an earlier pass of this process could not store. It does so while
-// the object has the attempt without a result, or no mark at all, as after a replace. Other marks are those of a later
-// attempt.
+// writeUnwritten stores the result of a Create that an earlier pass of this process could not store. It does so if
+// the object has the attempt without a result, or no annotation of an attempt, as after a replace. Any other
+// annotations belong to a later attempt.
 func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	if len(p.state.Unwritten) == 0 {
 		return nil
@@ -132,8 +132,8 @@ func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	return nil
 }
 
-// unmarked reports whether the object has no mark of the attempt whose result could not be stored, and no other
-// name was set since.
+// unmarked reports whether the object has no annotation of the attempt whose result could not be stored, and no other
+// external name was set since.
 func (p *creationRecord) unmarked(live resource.Managed) bool {
 	id, _ := attemptOf(live)
 	name := meta.GetExternalName(live)
@@ -142,7 +142,8 @@ func (p *creationRecord) unmarked(live resource.Managed) bool {
 		(name == "" || name == p.state.Unwritten[meta.AnnotationKeyExternalName])
 }
 
-// lacks reports whether any of the annotations is missing: the external name was dropped, and the rest stored.
+// lacks reports whether any of the annotations is missing. The API server may drop the external name and store the
+// rest.
 func lacks(mg resource.Managed, annotations map[string]string) bool {
 	for key := range annotations {
 		if mg.GetAnnotations()[key] == "" {

@@ -23,8 +23,8 @@ func same(a, b resource.Managed) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
-// statusLike returns the same as statusOf, given its result for another version. Most passes change only
-// conditions: then the other fields are shared.
+// statusLike is statusOf for another version of an object whose status is known. Most passes change only conditions,
+// and the results then share the other fields.
 func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
 	is, _ := statusPart(mg) // no patch is computed from a missing status
 	was, _ := statusPart(other)
@@ -37,14 +37,14 @@ func statusLike(mg, other resource.Managed, image statusImage) (statusImage, err
 	return statusImage{image.fields, conditions}, nil
 }
 
-// A statusImage is the part of an image that the status subresource stores.
+// A statusImage is the JSON of the part of an object that the status subresource stores.
 type statusImage struct {
 	fields     map[string]any // without the conditions
 	conditions []commonv1.Condition
 }
 
-// statusOf returns the status of an object. As a rule most of it are conditions, which are the same in an image
-// except for their times: encoding and decoding only the rest takes a fraction of the time.
+// statusOf returns the status of an object as JSON. Usually most of it are conditions, whose JSON is the same except
+// for their times. So it encodes and decodes only the rest, which takes a fraction of the time.
 func statusOf(mg resource.Managed) (statusImage, error) {
 	field, err := statusField(mg)
 	rest, conditions, ok := apart(field)
@@ -72,8 +72,8 @@ func statusField(mg resource.Managed) (any, error) {
 	return part, nil
 }
 
-// apart returns a copy of a status without its conditions, and the conditions as in their image. It returns false
-// if they are not in a field of the usual type, or their image differs.
+// apart splits a status into a copy without its conditions, and the conditions as they are in the JSON. It returns
+// false if the conditions are not in a field of the usual type, or if their JSON differs.
 func apart(status any) (any, []commonv1.Condition, bool) {
 	rest, conditions, ok := withoutConditions(status)
 	if ok {
@@ -83,7 +83,7 @@ func apart(status any) (any, []commonv1.Condition, bool) {
 	return rest, conditions, ok
 }
 
-// withoutConditions returns a copy of a status without its conditions, and the conditions as they are. It returns
+// withoutConditions splits a status into a copy without its conditions, and the conditions as they are. It returns
 // false if they are not in a field of the usual type.
 func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	v := reflect.ValueOf(status)
@@ -107,8 +107,8 @@ func withoutConditions(status any) (any, []commonv1.Condition, bool) {
 	return rest.Interface(), conditions, true
 }
 
-// decoded returns conditions as decoded from JSON: their times in seconds. It returns false if a text would not
-// survive the encoding.
+// decoded returns conditions as if decoded from JSON, with times in seconds. It returns false if encoding would
+// change a text.
 func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 	if len(conditions) == 0 {
 		return nil, true
@@ -131,7 +131,7 @@ func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 	return out, true
 }
 
-// imageOf returns the image of a status.
+// imageOf returns the JSON of a status.
 func imageOf(status any) (statusImage, error) {
 	fields, err := roundTrip[map[string]stdjson.RawMessage](status)
 	if err != nil {
@@ -154,7 +154,7 @@ func imageOf(status any) (statusImage, error) {
 	return s, nil
 }
 
-// fieldsOf returns the image of a status without its conditions.
+// fieldsOf returns the JSON of a status that has no conditions.
 func fieldsOf(rest any) (map[string]any, error) {
 	fields, err := roundTrip[map[string]any](rest)
 	delete(fields, "conditions")
@@ -215,7 +215,8 @@ func conditionsField(t reflect.Type) ([]int, bool) {
 	return nil, false
 }
 
-// patchTo returns the merge patch from s to another status. It has all conditions or none: they are a list.
+// patchTo returns the merge patch from s to another status. The patch has all conditions or none, because they are a
+// list.
 func (s statusImage) patchTo(other statusImage) map[string]any {
 	patch := mergepatch.Between(s.fields, other.fields)
 	switch {
@@ -239,7 +240,7 @@ func fields(before, after resource.Managed) (map[string]any, error) {
 	return mergepatch.Between(all[0], all[1]), nil
 }
 
-// contents returns the images of objects without metadata and status.
+// contents returns the JSON of objects without metadata and status.
 func contents(objects ...resource.Managed) (all []map[string]any, err error) {
 	for _, mg := range objects {
 		m, err := image(mg)
@@ -256,8 +257,8 @@ func contents(objects ...resource.Managed) (all []map[string]any, err error) {
 	return all, nil
 }
 
-// image returns an object as the API server sees it. Patches are computed from images: a Go value has fields that
-// are not sent.
+// image returns the JSON of an object, as the API server gets it. Patches are computed from JSON, because a Go value
+// has fields that are not sent.
 func image(mg resource.Managed) (map[string]any, error) {
 	return roundTrip[map[string]any](mg)
 }

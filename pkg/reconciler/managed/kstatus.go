@@ -7,14 +7,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithKstatusConditions adds the conditions Reconciling and Stalled, by which tools that do not know the kind
-// (kstatus, and tools built on it) decide whether to wait or to alert. The default is not to add them. Such tools
-// also need status.observedGeneration, see commonv1.ObservedStatus.
+// WithKstatusConditions adds the conditions Reconciling and Stalled to each object. Tools that do not know the kind,
+// such as kstatus and tools built on it, decide by these conditions whether to wait or to alert. The default is not
+// to add them. Such tools also need status.observedGeneration, see commonv1.ObservedStatus.
 func WithKstatusConditions() ReconcilerOption {
 	return func(r *Reconciler) { r.kstatus = true }
 }
 
-// progress is the state of an object as kstatus has it.
+// progress is the state of an object in terms of kstatus.
 type progress int
 
 const (
@@ -24,8 +24,8 @@ const (
 	halting                 // the object is stopped on request
 )
 
-// setProgress sets the conditions of kstatus. A throttled poll leaves them as they are, because no user waits for
-// it: otherwise a throttled connection would cause two status writes for each of its objects.
+// setProgress sets the conditions of kstatus. A throttled poll does not change them, because no user waits for it.
+// Otherwise a throttled connection would cause two status writes for each of its objects.
 func (p *object) setProgress(o outcome) {
 	if !p.r.kstatus || o.unfinished && p.priority != lifecycle.User {
 		return

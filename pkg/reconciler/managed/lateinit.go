@@ -11,9 +11,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// lateFields returns the fields that Observe filled into the spec and that are to be stored. Only fields that were
-// unset count: values of the user stay. A field that was filled before and is unset again was removed by another
-// writer, most likely by a tool that applies a repository: it is left unset, or the two writers would never stop.
+// lateFields returns the fields of the spec that Observe has set and that have to be stored. It keeps the values that
+// the user has set. If a field was set by an earlier Observe and is unset again, another writer has removed it, most
+// likely a tool that applies a repository. Such a field stays unset, because the two writers would otherwise never
+// stop.
 func (p *creationRecord) lateFields() (map[string]any, error) {
 	if !p.observation.ResourceLateInitialized || !p.observation.ResourceExists || !mayLateInitialize(p.mg) {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A journal is what a pass reports: events, log lines, entries of the change log and the label of its outcome. It
-// knows which values are secret, and redacts what is reported.
+// A journal has what a pass reports: events, log lines, entries of the change log and the label of its outcome. It
+// also has the secret values, and redacts the reports.
 type journal struct {
 	r     *Reconciler
 	state *objectState
@@ -36,7 +36,8 @@ type journal struct {
 	cachedMaskInputs int                 // how many of observedDetails it covers
 }
 
-// An object is the managed resource: what is stored, what is to be stored, and how it is written.
+// An object is the managed resource in a pass: its stored version, its desired version, and the methods that write
+// it.
 type object struct {
 	journal
 
@@ -55,8 +56,8 @@ type object struct {
 	finalizerAdded bool // a finalizer of the author's was added in this pass
 }
 
-// A creationRecord is what the object and its memory say of the creation of the external resource, together with what
-// this pass has observed and done. It decides nothing: facts are made from it.
+// A creationRecord has all information about the creation of the external resource: from the object, from the memory,
+// and from the observations and actions of this pass. Facts are derived from it; it makes no decision.
 type creationRecord struct {
 	object
 
@@ -77,7 +78,8 @@ type creationRecord struct {
 	retained      bool  // the resource is to stay, although the object is deleted
 }
 
-// A clientSession is the client of the object, with what it can do and how its calls are limited, timed and recorded.
+// A clientSession has the client of the object and its optional interfaces. It also has the limits, timeouts and
+// records of its calls.
 type clientSession struct {
 	creationRecord
 
@@ -99,7 +101,7 @@ type clientSession struct {
 	permitted    bool        // the gate has let a call of this pass through
 }
 
-// A recovery looks up what an attempt created whose result is not known.
+// A recovery looks up the resource of an attempt whose result is unknown.
 type recovery struct {
 	clientSession
 
@@ -109,7 +111,7 @@ type recovery struct {
 	recoveredUnobserved bool          // a lookup has found what Observe does not show
 }
 
-// A schedule says when the object is reconciled again, and with which priority.
+// A schedule determines when and with which priority the object is reconciled again.
 type schedule struct {
 	recovery
 
@@ -117,7 +119,7 @@ type schedule struct {
 	deferred     bool // it is healthy, and reconciled later
 }
 
-// A publication is for the connection details of the external resource.
+// A publication publishes the connection details of the external resource.
 type publication struct {
 	schedule
 

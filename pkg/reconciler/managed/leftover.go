@@ -57,7 +57,7 @@ func (p *creationRecord) warnLeft() {
 	}
 }
 
-// textUnheld is the message about an object that was deleted although no pass has removed the finalizer.
+// textUnheld is the message about an object that was removed before a pass had removed the finalizer.
 const textUnheld = "the finalizer was taken from the object before its deletion had come to its end; "
 
 // takenBefore reports whether the finalizer was removed from a deleted object before this process has seen it.
@@ -72,7 +72,7 @@ func (p *creationRecord) takenBefore() bool {
 	}
 }
 
-// marked reports whether the marks of the object say that a resource was created or adopted for it.
+// marked reports whether the annotations of the object record that a resource was created or adopted for it.
 func (p *creationRecord) marked() bool {
 	if p.r.named { // there is no record
 		return isReady(p.mg) || p.mg.GetCondition(commonv1.TypeReady).Reason == commonv1.ReasonDeleting
@@ -81,8 +81,8 @@ func (p *creationRecord) marked() bool {
 	return created(p.mg) != "" || p.unresolved()
 }
 
-// unfinished reports whether the last pass over a deleted object with a reported outcome cannot have been followed
-// by one that removed the finalizer: it failed, or waited for other finalizers.
+// unfinished reports whether the last reported pass over a deleted object failed or waited for other finalizers. Then
+// no later pass can have removed the finalizer.
 func (p *creationRecord) unfinished() bool {
 	ready, synced := p.mg.GetCondition(commonv1.TypeReady), p.mg.GetCondition(commonv1.TypeSynced)
 
@@ -90,8 +90,8 @@ func (p *creationRecord) unfinished() bool {
 		(synced.Status == metav1.ConditionFalse || strings.Contains(synced.Message, textWaitingForFinalizers))
 }
 
-// mayBeThere reports whether an object that is not in the cache any more leaves a resource in the external system,
-// and the API server itself does not say that it is gone.
+// mayBeThere reports whether an object that is missing from the cache may still exist and would leave a resource in
+// the external system. It returns false if the API server confirms that the object is gone.
 func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) bool {
 	uid, known := r.objects.At(key)
 	if known == nil || known.leftover() == "" {
@@ -104,8 +104,8 @@ func (r *Reconciler) mayBeThere(ctx context.Context, key types.NamespacedName) b
 	return err != nil || !confirmed
 }
 
-// warnDeleted emits the warning ExternalResourceLeft for the object that had a name, unless its UID is the given
-// one, if the object is gone and no pass has removed its finalizer.
+// warnDeleted emits the warning ExternalResourceLeft for an object with the given name that is gone, if no pass has
+// removed its finalizer. It ignores an object with the UID now, which still exists.
 func (r *Reconciler) warnDeleted(key types.NamespacedName, now types.UID) {
 	uid, known := r.objects.At(key)
 	if known == nil || uid == now || known.leftover() == "" {
@@ -121,8 +121,8 @@ func (r *Reconciler) warnDeleted(key types.NamespacedName, now types.UID) {
 	record.Event(r.placeholder(key, uid), event.Warning(reasonLeft, err))
 }
 
-// leftover returns what the object leaves in the external system if it is removed now, as far as this process
-// knows: its external name, or the attempt to create it, or "".
+// leftover returns what would stay in the external system if the object were removed now, as far as this process
+// knows. The result is the external name, or the attempt to create it, or "".
 func (o *objectState) leftover() string {
 	name, attempt, anything := o.known()
 	if o.coldState != nil && name == "" && !o.Gone && !o.FinalizerRemoved {

@@ -18,48 +18,52 @@ type ExternalLister = TypedExternalLister[resource.Managed]
 // A TypedExternalLister is a [TypedExternalClient] that can list the resources of its connection. With
 // [WithBulkObservation], objects that only need to be observed share such a list.
 //
-// Presence in a list is trusted, absence is not: an object that is missing, differs, belongs to another owner or is
-// incomplete is observed individually before anything is decided. So a list that omits items, repeats them, has
-// items without an object, or is interrupted costs calls and nothing else.
+// The reconciler trusts that a listed resource exists, but not that a missing one does not. It observes an object
+// alone if its resource is missing from the list, differs, belongs to another owner or is incomplete. A list with
+// missing, repeated or unrelated items, or an interrupted list, costs additional calls but causes no wrong decision.
 type TypedExternalLister[T resource.Managed] interface {
-	// ListPage returns the page of a continue token; the empty token is the first page. It is called through the client
-	// of the first object that is due, on behalf of all objects of the kind on its connection, one page at a time. An
-	// error ends the list, and all objects are observed individually until the next list is due; except an error of the
-	// connection, such as external.Throttled, if there are limits.
+	// ListPage returns the page of a continue token. The empty token means the first page. The reconciler calls ListPage
+	// page by page through the client of the first object that is due. The result serves all objects of the kind on the
+	// same connection.
+	//
+	// An error ends the list, and all objects are observed alone until the next list is due. The exception with
+	// [WithLimits] is an error of the whole connection, such as external.Throttled: the list continues later.
 	ListPage(ctx context.Context, token string) (ExternalListPage, error)
 
-	// ObserveListed builds the observation from one listed item. It must not call the external system; it may modify mg
-	// as Observe may.
+	// ObserveListed returns the observation of mg from one listed item. It must not call the external system. It may
+	// change mg as Observe may.
 	ObserveListed(ctx context.Context, mg T, listed any) (ExternalObservation, error)
 }
 
 // An ExternalListPage is a part of a list.
 type ExternalListPage struct {
-	// Items are in any order. Items without an object are ignored.
+	// Items are the resources of the page, in any order. Items without an object are ignored.
 	Items []ListedResource
 
-	// Continue is the token of the next page. It is empty on the last one.
+	// Continue is the token of the next page. It is empty on the last page.
 	Continue string
 }
 
 // A ListedResource is an external resource in a list.
 type ListedResource struct {
-	// ExternalName is the external name of the object that it belongs to.
+	// ExternalName is the external name of the resource. It associates the resource with an object.
 	ExternalName string
 
 	// Resource is passed to ObserveListed as it is.
 	Resource any
 }
 
-// WithBulkObservation lets polls of objects on the same connection share a list, if clients are an
-// [ExternalLister]. The default is that each object is observed individually.
+// WithBulkObservation lets polls of objects on the same connection share a list, if the client is an
+// [ExternalLister]. By default each object is observed alone.
 //
-// Once per poll interval the objects of a connection are due at about the same time; the first of them makes the
-// list, which serves the others until it is older than staleness; a value that is not positive means half of the poll
-// interval, and the poll interval is the most. The list does not serve an object whose user waits, or that is being
-// created, changed or deleted, or that this process has changed since the list was begun. A worker makes the list for
-// at most a second at a time; other objects wait for it in the queue, without a worker. No list is made for fewer
-// objects than it has pages.
+// Once per poll interval the objects of a connection are due at about the same time. The first of them makes the
+// list. The list serves the others until it is older than staleness. Staleness is at most the poll interval. A value
+// that is not positive means half of the poll interval.
+//
+// The list does not serve an object whose user waits, or that is being created, changed or deleted. It also does not
+// serve an object whose resource this process has changed since the list began. A worker makes the list for at most a
+// second at a time. Meanwhile other objects wait in the queue, without a worker. No list is made if it has more pages
+// than it serves objects.
 //
 // Two clients are on the same connection if a [ConnectionDescriber] says so, or if their objects refer to the same
 // ProviderConfig.
@@ -116,8 +120,8 @@ func (p *clientSession) listEligible() bool {
 		!p.r.lists.Notified(p.member)
 }
 
-// list reads pages while this pass may. A failure of the connection is the failure of the pass; any other failure
-// of the list is not.
+// list reads pages for as long as this pass may. The pass fails if the whole connection fails, but not after any
+// other failure of the list.
 func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error {
 	finished := false
 	defer func() {

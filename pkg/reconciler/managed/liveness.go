@@ -15,16 +15,17 @@ import (
 // timeout it is that timeout and half a minute.
 const heldFor = 10 * time.Minute
 
-// WithLivenessCheck sets whether [Setup] and [SetupGated] add a check to the health endpoint of the manager, by the
-// name of the controller, that fails when all workers of the kind have waited for ten minutes for calls that do not
-// return: only a restart of the process ends such a call. The default is true. A manager without a health endpoint
-// has no check.
+// WithLivenessCheck sets whether [Setup] and [SetupGated] add a check to the health endpoint of the manager. The
+// default is true. The check has the name of the controller. A manager without a health endpoint has no check.
+//
+// The check fails when all workers of the kind have waited for ten minutes for calls that do not return. Only a
+// restart of the process ends such calls.
 func WithLivenessCheck(check bool) ReconcilerOption {
 	return func(r *Reconciler) { r.unchecked = !check }
 }
 
-// A liveness is the check of a kind. Its reconciler may be replaced or stopped with the definition of the kind;
-// without one, the check passes.
+// A liveness is the health check of a kind. Its reconciler may be replaced, or stopped with the
+// CustomResourceDefinition of the kind. Without a reconciler the check passes.
 type liveness struct {
 	reconciler atomic.Pointer[Reconciler]
 	workers    int

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An unstorableNameError means that an external name cannot be stored as it is, and was not sent.
+// An unstorableNameError means that an external name cannot be stored unchanged, and was not sent.
 type unstorableNameError struct{ name, why string }
 
 func (e *unstorableNameError) Error() string {
@@ -62,7 +62,7 @@ func sizeWith(annotations map[string]string, changes map[string]any) (size int) 
 	return size
 }
 
-// instead returns which external name was stored in place of the one that was sent.
+// instead returns a text that says which external name the API server has stored instead of the sent one.
 func instead(key, sent, stored string) string {
 	if key != meta.AnnotationKeyExternalName || stored == "" {
 		return ""
@@ -71,15 +71,15 @@ func instead(key, sent, stored string) string {
 	return fmt.Sprintf(" (%.128q is stored instead of %.128q)", stored, sent)
 }
 
-// altered reports whether an object has the external name that the API server stored in place of ours, and no other
-// was set since.
+// altered reports whether an object has the external name that the API server has stored instead of ours, and no
+// other name was set since.
 func (p *object) altered(mg resource.Managed) bool {
 	return p.state.Altered != "" && p.state.Altered == meta.GetExternalName(mg)
 }
 
-// misnamed remembers the external name that was sent, if the API server has stored another one, and reverts the
-// write: a process that does not know the name must not use the other one. Before are the annotations before the
-// write.
+// misnamed handles a write after which the API server has stored another external name than the sent one. It
+// remembers the sent name and reverts the write, because a process that does not know the sent name must not use the
+// other one. The argument before has the annotations before the write.
 func (p *object) misnamed(ctx context.Context, before map[string]string, sent map[string]any) {
 	name, _ := sent[meta.AnnotationKeyExternalName].(string)
 	stored := meta.GetExternalName(p.newest)
@@ -107,8 +107,8 @@ func (p *object) misnamed(ctx context.Context, before map[string]string, sent ma
 	}
 }
 
-// unnamed returns annotations without an external name that was stored in place of another, and without the result
-// of its attempt.
+// unnamed returns annotations without an external name that was stored instead of another, and without the result of
+// its attempt.
 func unnamed(annotations map[string]string) map[string]string {
 	out := maps.Clone(annotations)
 	delete(out, meta.AnnotationKeyExternalName)

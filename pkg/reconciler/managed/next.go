@@ -8,7 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/freshness"
 )
 
-// A next says when the object is reconciled again. The zero value is never, unless something happens to it.
+// A next determines when the object is reconciled again. The zero value means not before the next event of the
+// object.
 type next struct {
 	after    time.Duration
 	backoff  bool // in silence, after the back-off of the queue

@@ -19,40 +19,44 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An ExternalEventSource notifies of changes in the external system.
+// An ExternalEventSource notifies the reconciler of changes in the external system.
 type ExternalEventSource interface {
-	// Subscribe subscribes to changes on the connection that the object uses, and returns a function that ends the
-	// subscription, which is called once. It is called in a pass, under its deadline, for the first object that
-	// connects, and again when the connection has another revision (see [ConnectionDescriber]) or, with backoff up to
-	// five minutes, after an error. A panic is an error. While it does not return, its pass waits, and the object
-	// reports CallOverdue. The object is a copy. The subscription keeps what it needs, such as a lease on the
-	// connection, until it is ended: when no object uses the connection any more, or the process ends.
+	// Subscribe subscribes to changes on the connection of mg, and returns a function that ends the subscription. The
+	// reconciler calls that function once: when no object uses the connection any more, or when the process ends. Until
+	// then the subscription keeps what it needs, such as a lease on the connection. The object mg is a copy.
+	//
+	// The reconciler calls Subscribe in a pass, under its deadline, for the first object that connects. It calls
+	// Subscribe again when the connection has another revision, see [ConnectionDescriber]. After an error or a panic it
+	// calls Subscribe again with a backoff of up to five minutes. If Subscribe does not return, the pass waits, and the
+	// object reports CallOverdue.
 	Subscribe(ctx context.Context, mg resource.Managed, to ExternalNotifications) (stop func(), err error)
 }
 
 // ExternalNotifications receives the notifications of an [ExternalEventSource]. Its methods may be called
-// concurrently, also from within Subscribe, return at once, and do nothing after the subscription was ended.
+// concurrently, also from within Subscribe. They return at once. After the end of the subscription they do nothing.
 type ExternalNotifications interface {
-	// Changed reports that the external resources of these names were changed, created or deleted. Superfluous calls,
-	// and names without an object, do no harm.
+	// Changed reports that the external resources with these names were changed, created or deleted. Redundant calls,
+	// and names without an object, are harmless.
 	Changed(externalNames ...string)
 
 	// Interrupted reports that notifications may be missing from now on.
 	Interrupted()
 
-	// Resumed reports that notifications are complete again; changes in the meantime are found by polls.
+	// Resumed reports that notifications are complete again. Polls find the changes that were made in the meantime.
 	Resumed()
 }
 
-// WithExternalEvents observes external resources when the source reports that they have changed. While the source
-// works, polls are made only every pollWhenHealthy, unless the object asks for an interval of its own; a
-// pollWhenHealthy below the poll interval has no effect. While the source does not work, polls are made as without
-// it; within a poll interval after it is interrupted or resumed, all objects of its connection are observed. The
-// default is to poll.
+// WithExternalEvents observes external resources when the source reports that they have changed. The default is to
+// poll.
 //
-// A notified object has a higher priority than polls and a lower one than objects whose user waits. Several
-// notifications within a moment lead to one pass. [Setup] wires this; without it, add [Reconciler.Notifications] to
-// the controller.
+// While the source works, each object is polled only every pollWhenHealthy, unless it has an annotation with its own
+// poll interval. A pollWhenHealthy below the poll interval has no effect. While the source does not work, objects are
+// polled as usual. After the source is interrupted or resumed, all objects of its connection are observed within a
+// poll interval.
+//
+// A notified object has a higher priority than polls, and a lower priority than objects whose user waits. Several
+// notifications within a moment cause one pass. [Setup] adds the source to the controller. Without [Setup], add
+// [Reconciler.Notifications].
 func WithExternalEvents(s ExternalEventSource, pollWhenHealthy time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.notifier, r.watchedPollInterval = s, min(pollWhenHealthy, maxPollInterval) }
 }
@@ -66,8 +70,8 @@ type waker struct {
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request] // nil: the controller was not started
 }
 
-// Notifications returns the source that enqueues objects of which an [ExternalEventSource] reports changes. It ends
-// with the context under which it is started, and so do all subscriptions.
+// Notifications returns the source that enqueues the objects of which an [ExternalEventSource] reports changes. The
+// source and all subscriptions end with the context that it was started with.
 func (r *Reconciler) Notifications() source.TypedSource[reconcile.Request] {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.waker.set(q)
@@ -189,7 +193,7 @@ func (n *notifications) Interrupted() { n.wake(n.watch.Interrupted()) }
 
 func (n *notifications) Resumed() { n.wake(n.watch.Resumed(n.r.clock.Now())) }
 
-// wake enqueues the objects within a poll interval.
+// wake enqueues the objects, spread over a poll interval.
 func (n *notifications) wake(keys []listcache.Key) {
 	for _, key := range keys {
 		n.r.waker.wake(key, time.Duration(n.r.random()*float64(n.r.pollInterval)), lifecycle.Poll)

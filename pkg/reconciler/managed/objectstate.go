@@ -15,9 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// An objectState is the memory of the process about one object, beyond the stored object. Its loss (a restart) may
-// cost time or a request, never safety. Only the pass of that object uses it, apart from wrote, which the watch
-// predicate reads.
+// An objectState is the memory of the process about one object, in addition to the stored object. Its loss by a
+// restart may cost time or a request, but does not affect safety. Only the pass of the object uses it, except for the
+// field wrote, which the watch predicate also reads.
 type objectState struct {
 	counted telemetry.Object
 	member  *listcache.Member // nil: not registered yet
@@ -43,8 +43,8 @@ func (r *Reconciler) time(i objectstate.Instant) time.Time {
 	return r.createdAt.Add(time.Duration(i))
 }
 
-// A coldState is the part of the state that only an unhealthy object has, or one with connection details. Most
-// objects have none, most of the time, and then it takes no memory.
+// A coldState is the part of the state that is usually empty, and then takes no memory. Only an unhealthy object, or
+// an object with connection details, has one.
 type coldState struct {
 	objectstate.Cold
 
@@ -53,7 +53,7 @@ type coldState struct {
 	details map[string]rotated // that were observed
 }
 
-// rotated has the values of a connection detail: the last, and the one before that, if it has changed.
+// rotated has the last two different values of a connection detail.
 type rotated [2][]byte
 
 // A reservation is a place among the objects that wait for a connection.
@@ -117,8 +117,8 @@ func (o *objectState) recordWrite(changes map[string]any) {
 	}
 }
 
-// isOwnEcho reports whether the value of an annotation is one that we wrote. After another writer has written a
-// different value, the remembered ones do not count any more: the writer may set one of them again.
+// isOwnEcho reports whether this process wrote the value of an annotation. After another writer has written a
+// different value, the remembered values no longer count, because that writer may set one of them again.
 func (o *objectState) isOwnEcho(key, value string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

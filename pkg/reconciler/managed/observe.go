@@ -45,8 +45,8 @@ func (p *pass) observe(ctx context.Context) error {
 	return p.acceptObservation(ctx)
 }
 
-// connectOrStore connects. If that fails, a restored record is stored all the same: this process may end before it can
-// connect.
+// connectOrStore connects. If that fails, it still stores a restored record, because this process may end before it
+// can connect.
 func (p *pass) connectOrStore(ctx context.Context) error {
 	err := p.connect(ctx)
 	if err == nil {
@@ -97,7 +97,7 @@ func (p *pass) connect(ctx context.Context) error {
 	return nil
 }
 
-// observeOrRecover observes. If nothing is found by the external name, it looks for what the first attempt created
+// observeOrRecover observes. If no resource has the external name, it looks for the resource of the first attempt,
 // whose record may be lost.
 func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.observeExternal(ctx)
@@ -111,7 +111,8 @@ func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error
 	return p.observeExternal(ctx)
 }
 
-// observeExternal observes. The connection details that it finds are secret at once: what follows may fail.
+// observeExternal observes. The connection details in the observation are secret from then on, because a later step
+// may fail with them in its error.
 func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.observeOperation(ctx)
 	if err == nil && !p.listed {
@@ -121,8 +122,8 @@ func (p *pass) observeExternal(ctx context.Context) (ExternalObservation, error)
 	return o, err
 }
 
-// observeOperation observes. If an operation is in progress, its handle is in the context, so that the client can ask
-// for that alone.
+// observeOperation observes. If an operation is in progress, its handle is in the context. The client may then
+// request only the state of the operation.
 func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error) {
 	handle := operationOf(p.mg)
 	if handle != "" {
@@ -167,7 +168,8 @@ func (p *pass) fromList(ctx context.Context) (o ExternalObservation, listed bool
 	return o, false, nil
 }
 
-// observeListed makes an observation of the item of a list. An item that shows a change or an error counts for nothing.
+// observeListed makes an observation from the item of a list. It ignores an item that shows a change or causes an
+// error.
 func (p *pass) observeListed(ctx context.Context, item any) ExternalObservation {
 	before := p.protectedMetadata()
 	o, err := p.lister.ObserveListed(ctx, p.mg, item)

@@ -8,7 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// notObserved handles an observation without a state: an operation continues, or has failed, or that is unknown.
+// notObserved handles an observation without a state. An operation may be in progress, may have failed, or its state
+// may be unknown.
 func (p *clientSession) notObserved(ctx context.Context, handle string, err error) error {
 	failure := observing.failed(p.noteInProgress(err))
 	if failure != nil {
@@ -46,7 +47,7 @@ func setOperation(mg resource.Managed, handle string) {
 	}
 }
 
-// revertCreated removes the mark that a create succeeded which has certainly failed.
+// revertCreated removes the record that a create succeeded, after the operation of the create has certainly failed.
 func (p *clientSession) revertCreated(err error) {
 	if !external.IsNotCreated(err) || !p.createdUnobserved() {
 		return
@@ -57,8 +58,8 @@ func (p *clientSession) revertCreated(err error) {
 	}
 }
 
-// keepOperation stores the handle if it has changed. It continues when ctx is canceled, as every write of the
-// result of a call does.
+// keepOperation stores the handle if it has changed. It continues when ctx is canceled, like every write of the
+// result of a call.
 func (p *object) keepOperation(ctx context.Context) error {
 	if operationOf(p.mg) == operationOf(p.newest) {
 		return nil

@@ -35,29 +35,26 @@ const (
 // A ReconcilerOption configures a Reconciler. Options are applied in order.
 type ReconcilerOption func(*Reconciler)
 
-// A PollIntervalHook returns how long to wait before an object that needs
-// nothing is looked at again, given the poll interval. What is not positive
-// counts as the poll interval. A panic is reported once, and the default used. It is called by
-// several passes at a time.
+// A PollIntervalHook returns the delay until the next poll of an object, given the poll interval. The reconciler
+// calls it after a pass that leaves nothing to do. A result that is not positive means the poll interval. If the hook
+// panics, the reconciler reports that once, and uses the default hook. The hook is called concurrently.
 type PollIntervalHook func(managed resource.Managed, pollInterval time.Duration) time.Duration
 
-// WithTimeout sets the time that all external calls of a pass may take
-// together. The default is one minute; what is not positive is the default. The
-// API server gets 30 seconds of its own after that.
+// WithTimeout sets the time that all external calls of a pass may take together. The default is one minute, also for
+// values that are not positive. Requests to the API server at the end of the pass have another 30 seconds.
 func WithTimeout(duration time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.timeout = positive(duration, defaultTimeout) }
 }
 
-// WithPollInterval sets how often an object that needs nothing is compared with
-// its external resource. The default is one minute; what is not positive is the
-// default, and 30 days is the most. An object may ask for its own by the
-// annotation moorage.dev/poll-interval, see [WithMinPollInterval].
+// WithPollInterval sets how often a healthy object is compared with its external resource. The default is one minute,
+// also for values that are not positive. The maximum is 30 days. The annotation moorage.dev/poll-interval sets
+// another interval for one object, see [WithMinPollInterval].
 func WithPollInterval(after time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.pollInterval = min(positive(after, defaultPollInterval), maxPollInterval) }
 }
 
-// WithMinPollInterval sets the least poll interval that an object may ask for.
-// The default is one second; what is not positive is the default.
+// WithMinPollInterval sets the shortest poll interval that the annotation of an object may set. The default is one
+// second, also for values that are not positive.
 func WithMinPollInterval(least time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.minPollInterval = positive(least, defaultMinPollInterval) }
 }
@@ -70,15 +67,14 @@ func positive(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// WithPollIntervalHook sets what makes a delay of the poll interval. The default
-// adds a random tenth to either side. The last hook given wins; nil is the
-// default.
+// WithPollIntervalHook sets the hook that turns the poll interval into a delay. The default, which nil means too,
+// adds or subtracts up to a tenth at random. If several options set a hook, the last one wins.
 func WithPollIntervalHook(hook PollIntervalHook) ReconcilerOption {
 	return func(r *Reconciler) { r.pollIntervalHook = hook }
 }
 
-// WithPollJitterHook is a WithPollIntervalHook that adds a random duration
-// between -jitter and +jitter to the poll interval. The last hook given wins.
+// WithPollJitterHook sets a [PollIntervalHook] that adds a random duration between -jitter and +jitter to the poll
+// interval. If several options set a hook, the last one wins.
 func WithPollJitterHook(jitter time.Duration) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.pollIntervalHook = func(_ resource.Managed, interval time.Duration) time.Duration {
@@ -87,11 +83,11 @@ func WithPollJitterHook(jitter time.Duration) ReconcilerOption {
 	}
 }
 
-// WithAdaptivePoll is a WithPollIntervalHook with which an object is looked at the
-// less often the longer it has been as it is: after a tenth of the time that its
-// condition Ready has stood, not before the poll interval and not after longest. See
-// external.AdaptivePoll. Nothing is remembered, so that a restart changes no interval.
-// The last hook given wins.
+// WithAdaptivePoll sets a [PollIntervalHook] that polls an object less often the longer it has not changed. The delay
+// is a tenth of the time since the last transition of the condition Ready. It is at least the poll interval and at
+// most longest. See external.AdaptivePoll.
+//
+// The hook has no state, so a restart changes no interval. If several options set a hook, the last one wins.
 func WithAdaptivePoll(longest time.Duration) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.pollIntervalHook = func(mg resource.Managed, interval time.Duration) time.Duration {
@@ -100,29 +96,28 @@ func WithAdaptivePoll(longest time.Duration) ReconcilerOption {
 	}
 }
 
-// WithCreationGracePeriod sets how long to wait for the external system to show
-// what it created. The default is 30 seconds. During it nothing is created
-// again, and a deleted object whose resource does not show stays. Give 0 if the
-// client reads its own writes; what is negative counts as 0. The period is counted from when this process
-// first knew of the creation, on a clock that cannot be set.
+// WithCreationGracePeriod sets how long the reconciler waits until the external system shows a created resource. The
+// default is 30 seconds. Give 0, or a negative value, if the client reads its own writes.
+//
+// During the period the reconciler does not create the resource again. It also keeps the finalizer of a deleted
+// object whose resource is not found. The period begins when this process first knows of the creation. It is measured
+// with a monotonic clock.
 func WithCreationGracePeriod(d time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.grace = max(d, 0) }
 }
 
-// WithDeterministicExternalName says whether external names are chosen here
-// rather than assigned by the external system. The default is false. With true,
-// an object without an external name gets that of its metadata before Connect;
-// a create may then be repeated safely, and needs neither a mark before nor one
-// after it. True contradicts [WithCreationTokens].
+// WithDeterministicExternalName sets whether the provider chooses external names. The default is false: the external
+// system assigns them. With true, an object without an external name gets its metadata.name as external name before
+// Connect. It is then safe to repeat a create, so the reconciler needs no record in the annotations before or after a
+// create. True contradicts [WithCreationTokens].
 func WithDeterministicExternalName(b bool) ReconcilerOption {
 	return func(r *Reconciler) { r.named = b }
 }
 
-// WithVolatileStatus names fields of the status that change by themselves, such
-// as counters, by their paths below status ("atProvider.messages"). A change of
-// only these is written at most every ten minutes, see
-// [WithVolatileStatusInterval], and otherwise along with the next other change.
-// A path without a name, or with an empty one, is an error, see [NewReconciler].
+// WithVolatileStatus names fields of the status that change by themselves, such as counters. A path is relative to
+// status, such as "atProvider.messages". A change of only these fields is written at most every ten minutes, see
+// [WithVolatileStatusInterval]. It is written earlier if another field changes. An empty path, or a path with an
+// empty element, is an error, see [NewReconciler].
 func WithVolatileStatus(paths ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		for _, path := range paths {
@@ -131,15 +126,15 @@ func WithVolatileStatus(paths ...string) ReconcilerOption {
 	}
 }
 
-// WithVolatileStatusInterval sets how often changes of only volatile fields are
-// written. The default is ten minutes; 0 is never, and what is negative counts as 0.
+// WithVolatileStatusInterval sets how often the reconciler writes a status in which only volatile fields have
+// changed. The default is ten minutes. With zero or a negative value it never does.
 func WithVolatileStatusInterval(d time.Duration) ReconcilerOption {
 	return func(r *Reconciler) { r.volatileInterval = max(d, 0) }
 }
 
-// WithIgnoredFinalizers names finalizers of others that need not be gone before
-// the external resource is deleted. The finalizers of Kubernetes' own garbage
-// collection (foregroundDeletion, orphan) never delay.
+// WithIgnoredFinalizers names finalizers that do not delay the deletion of the external resource. By default the
+// deletion waits until all other finalizers of the object are removed. The finalizers of the Kubernetes garbage
+// collector (foregroundDeletion, orphan) never delay it.
 func WithIgnoredFinalizers(names ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		for _, name := range names {
@@ -148,31 +143,32 @@ func WithIgnoredFinalizers(names ...string) ReconcilerOption {
 	}
 }
 
-// WithExternalConnecter sets how to connect to the external system. The last
-// connecter given wins, by whichever option.
+// WithExternalConnecter sets how to connect to the external system. If several options set a connecter, the last one
+// wins.
 func WithExternalConnecter(c ExternalConnecter) ReconcilerOption {
 	return func(r *Reconciler) { r.connecter = NewNopDisconnecter(c) }
 }
 
-// WithExternalConnectDisconnecter sets how to connect to the external system,
-// and how to disconnect at the end of each pass. The last connecter given wins.
+// WithExternalConnectDisconnecter sets how to connect to the external system, and how to disconnect at the end of
+// each pass. If several options set a connecter, the last one wins.
 func WithExternalConnectDisconnecter(c ExternalConnectDisconnecter) ReconcilerOption {
 	return func(r *Reconciler) { r.connecter = c }
 }
 
-// WithCriticalAnnotationUpdater sets how the annotations that Create set are
-// stored, if it set any or marks the result. The default is a patch of just
-// those, retried for 25 seconds. An updater given here makes requests of its own, and has
-// to check what it overwrites. A failed creation is passed to it only after a read
-// from the API server has shown that no other creation was begun since.
+// WithCriticalAnnotationUpdater sets how the annotations are stored after Create, if Create set any or if they record
+// the result of Create. The default is a patch of only these annotations, which is retried for 25 seconds.
+//
+// An updater given here makes its own requests, and has to check what it overwrites. After a failed creation it is
+// called only if a read from the API server has shown that no other creation has begun since.
 func WithCriticalAnnotationUpdater(u CriticalAnnotationUpdater) ReconcilerOption {
 	return func(r *Reconciler) { r.critical = u }
 }
 
-// WithFinalizer sets how the finalizer is added and removed. The default writes
-// [FinalizerName] together with whatever else is written. A finalizer given here
-// costs its own requests; AddFinalizer is called in every pass of a live object,
-// and a deleted object is always taken to be kept by it.
+// WithFinalizer sets how the finalizer is added and removed. By default the reconciler writes [FinalizerName]
+// together with its other changes of the object.
+//
+// A finalizer given here makes additional requests. Its AddFinalizer is called in every pass over an object that is
+// not being deleted. The reconciler assumes that the finalizer is on every object that is being deleted.
 func WithFinalizer(f resource.Finalizer) ReconcilerOption {
 	return func(r *Reconciler) { r.finalizer = f }
 }
@@ -183,16 +179,17 @@ func WithCluster(c Cluster) ReconcilerOption {
 	return func(r *Reconciler) { r.cluster = c }
 }
 
-// WithRestoreDetector reports to d when the API server answers an object in an older version
-// than it has answered before, which it does only if its etcd was restored to an earlier state.
-// The pass then fails with an error that is a [controller.ErrRestored], and nothing is decided.
-// It costs no request: it looks at those reads of the API server that a pass makes anyway.
+// WithRestoreDetector reports to d if the API server returns an older version of an object than before. The API
+// server does so only if its etcd was restored to an earlier state. The pass then fails with an error that wraps
+// [controller.ErrRestored], without a decision. The check costs no request, because it uses the reads that a pass
+// makes anyway.
 //
-// Once d knows of a restore, no pass begins. Before the process ends, the
-// reconciler lists its kind from the API server itself, and writes back the records of creations
-// that it knows and the restored state does not have, so that the next process creates nothing
-// twice. The log names the records that it could not write, and the external resources of objects that are
-// gone. Give every Reconciler of a manager the detector that was added to it. The default is none.
+// Once d knows of a restore, no pass begins. Before the process ends, the reconciler lists its kind from the API
+// server. It writes back the records of creations that it knows and that the restored objects do not have. So the
+// next process creates nothing twice. The log names the records that it could not write, and the external resources
+// of objects that are gone.
+//
+// Give every Reconciler of a manager the detector that was added to the manager. The default is none.
 func WithRestoreDetector(d *controller.RestoreDetector) ReconcilerOption {
 	return func(r *Reconciler) { r.restores = d }
 }
@@ -207,28 +204,26 @@ func WithRecorder(er event.Recorder) ReconcilerOption {
 	return func(r *Reconciler) { r.recorder = er }
 }
 
-// WithThrottledRecorder sets the recorder of warnings. The default is that of
-// [WithRecorder], which then records everything. A warning is emitted when it
-// becomes true, and not again while it stays so, whatever the recorder does.
+// WithThrottledRecorder sets the recorder of warnings. The default is the recorder of [WithRecorder]. With any
+// recorder, the reconciler emits a warning when it becomes true, and not again while it stays true.
 func WithThrottledRecorder(er event.Recorder) ReconcilerOption {
 	return func(r *Reconciler) { r.warningRecorder = er }
 }
 
-// WithClock sets the clock that windows and transition times are read from. The
-// default is the system's. Timers are not its business.
+// WithClock sets the clock for time windows and transition times. The default is the system clock. Timers always use
+// the system clock.
 func WithClock(c clock.PassiveClock) ReconcilerOption {
 	return func(r *Reconciler) { r.clock = c }
 }
 
-// WithObjectStates puts the keeper of what the reconciler remembers of its objects
-// into a handle, for the simulator to compare and restore. Only this module can
-// make such a handle.
+// WithObjectStates gives a handle access to the reconciler's memory of its objects. The simulator compares and
+// restores that memory through the handle. Only this module can make a handle.
 func WithObjectStates(in *objectstate.Handle) ReconcilerOption {
 	return func(r *Reconciler) { r.states = in }
 }
 
-// WithRandom sets the source of jitter, uniform in [0,1). The default is that of
-// math/rand/v2. It is called by several passes at a time.
+// WithRandom sets the source of jitter, uniform in [0,1). The default is math/rand/v2. The source is called
+// concurrently.
 func WithRandom(source func() float64) ReconcilerOption {
 	return func(r *Reconciler) { r.random = source }
 }

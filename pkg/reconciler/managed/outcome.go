@@ -65,7 +65,7 @@ type outcome struct {
 	requeue  requeue
 	after    time.Duration // exactly, if it is not zero
 	progress progress
-	// unfinished: the request of the user was not tried, for a reason that is not the object's.
+	// unfinished is true if the request of the user was not tried, for a reason outside of the object.
 	unfinished bool
 	refine     func(*pass, outcome) outcome // adds what depends on the object
 }
@@ -138,7 +138,7 @@ var awaitingFinalizers = outcome{
 	},
 }
 
-// deletedLong says whether the deletion of the object was requested more than an hour ago.
+// deletedLong reports whether the deletion of the object was requested more than an hour ago.
 func (p *object) deletedLong() bool {
 	since := p.mg.GetDeletionTimestamp()
 
@@ -336,7 +336,8 @@ var awaitingExistence = outcome{
 	},
 }
 
-// nameTaken is the outcome if Create says that the name is taken, and Observe finds nothing under it.
+// nameTaken returns the outcome if Create returns that the name is in use, and Observe finds no resource with that
+// name.
 func (p *pass) nameTaken() outcome {
 	err := p.redact(errors.Wrap(p.alreadyExists, "create failed: the name is taken by something that cannot be seen: "+
 		"look for it, or choose another by the annotation "+meta.AnnotationKeyExternalName))

@@ -42,7 +42,7 @@ type calls struct {
 	of map[*journal]call
 }
 
-// begin records that a pass waits for a call, and returns the enclosing call, or the zero value if there is none.
+// begin records that a pass waits for a call. It returns the enclosing call, or the zero value if there is none.
 func (c *calls) begin(p *journal, what string) (outer call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *calls) end(p *journal, outer call) {
 	}
 }
 
-// overdue returns the calls that were begun before a time, and are not reported yet.
+// overdue returns the calls that began before the given time and are not reported yet.
 func (c *calls) overdue(before time.Time) map[*journal]call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *calls) overdue(before time.Time) map[*journal]call {
 	return out
 }
 
-// begunBefore returns the number of calls that were begun before a time, and have not returned.
+// begunBefore returns the number of calls that began before the given time and have not returned.
 func (c *calls) begunBefore(before time.Time) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *calls) warn(p *journal, reported call) {
 	}
 }
 
-// overdue is a source without events. While the controller runs, it checks for calls that last longer than the
+// overdue is a source that enqueues nothing. While the controller runs, it checks for calls that take longer than the
 // timeout of their pass.
 func (r *Reconciler) overdue() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -125,8 +125,8 @@ func (r *Reconciler) overdue() source.Source {
 	})
 }
 
-// warnOverdue reports each overdue call once, on its object. The pass cannot, because it waits: a call that ignores
-// its context, or has none, cannot be ended.
+// warnOverdue reports each overdue call once, on its object. The pass itself cannot do so, because it waits for the
+// call. A call that ignores its context, or has none, cannot be ended.
 func (r *Reconciler) warnOverdue(ctx context.Context) {
 	for p, c := range r.calls.overdue(r.clock.Now().Add(-r.timeout - overduePatience)) {
 		if err := r.markOverdue(ctx, c); err != nil {

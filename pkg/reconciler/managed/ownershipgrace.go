@@ -12,9 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// ownershipGrace returns for how long an observed change of the owner is not believed, if the object is deleted and
-// its marks say that the resource is ours: one read of a stamp may be wrong, and a stamp may be visible later than
-// its resource.
+// ownershipGrace returns how long the reconciler does not believe that a deleted object's resource has another owner,
+// if the annotations say that the resource is ours. One read of a stamp may be wrong, and a stamp may become visible
+// later than its resource.
 func (p *clientSession) ownershipGrace() time.Duration {
 	if !p.ownerChanged() {
 		return 0
@@ -49,7 +49,7 @@ func (p *creationRecord) wasOurs() bool {
 	return this.Mark != "" && (!inStatus || underThisName || p.state.Seen == this)
 }
 
-// ownerChangedText returns the name of the resource that an object leaves to another owner.
+// ownerChangedText returns the name of the resource that stays with another owner.
 func (p *creationRecord) ownerChangedText() string {
 	by := ""
 	if stamp := p.observation.OwnerStamp; stamp != "" {
@@ -61,8 +61,9 @@ func (p *creationRecord) ownerChangedText() string {
 		"it is left as it is; delete it there, if nothing else manages it", meta.GetExternalName(p.mg), by)
 }
 
-// clearDoubts resets the grace periods after an observation that has found the resource, and the number of futile
-// creations. A request of the user is not delayed.
+// clearDoubts resets the grace periods, and the number of futile creations, after an observation that has found the
+// resource. A request of the user also resets that number, except in class Findable, so that the request is not
+// delayed.
 func (p *clientSession) clearDoubts(foreign bool) {
 	exists := p.observation.ResourceExists
 	if exists || p.createClass() != lifecycle.Findable && p.priorityFacts().Requested {

@@ -20,9 +20,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A pass is one reconcile of one object. It is made of layers. Each embeds the one below it: its methods can use what
-// is below, and not what is above. From below: journal, object, creationRecord, clientSession, recovery, schedule,
-// publication.
+// A pass is one reconcile of one object. It consists of layers, each of which embeds the layer below it. The methods
+// of a layer can use the layers below, but not the layers above. The layers, from the lowest, are: journal, object,
+// creationRecord, clientSession, recovery, schedule, publication.
 type pass struct {
 	publication
 
@@ -30,7 +30,7 @@ type pass struct {
 	lastAdmitted lifecycle.AdmitFacts // what the last admission was made from
 }
 
-// newPass returns a pass over an object as it was read. It restores what a replace has removed.
+// newPass returns a pass over an object as it was read. It restores annotations that a replace has removed.
 func (r *Reconciler) newPass(read resource.Managed, known *objectState) *pass {
 	p := &pass{}
 	p.object = r.objectOf(read, r.ownCopy(read), known)
@@ -49,8 +49,7 @@ func (r *Reconciler) newPass(read resource.Managed, known *objectState) *pass {
 	return p
 }
 
-// ownCopy returns the copy of an object that a pass may change. Its external name is its own, where names are chosen
-// so.
+// ownCopy returns a copy of an object that a pass may change. With deterministic names the copy has an external name.
 func (r *Reconciler) ownCopy(read resource.Managed) resource.Managed {
 	mg := clone(read)
 	r.name(mg)
@@ -63,7 +62,7 @@ func clone(mg resource.Managed) resource.Managed {
 	return mg.DeepCopyObject().(resource.Managed)
 }
 
-// request returns the request for a reconcile that no pass has handled yet, or nothing.
+// request returns the request for a reconcile that no pass has handled yet, or "".
 func request(mg resource.Managed) string {
 	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
 	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {
@@ -73,7 +72,7 @@ func request(mg resource.Managed) string {
 	return ""
 }
 
-// maxActions is the bound that the tests of package lifecycle prove.
+// maxActions is the maximum number of actions in a pass. The tests of package lifecycle prove it.
 const maxActions = 7
 
 // run gathers the facts, decides and acts until an action ends the pass.
@@ -102,7 +101,7 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
 }
 
-// logDecision logs an admission or an action, for those who look for the reason of what a pass did.
+// logDecision logs an admission or an action, for readers who look for the reason of a pass's actions.
 func (p *journal) logDecision(decision fmt.Stringer) {
 	if logging.DebugEnabled(p.r.log) {
 		p.log().Debug("Decided", "action", decision.String())
@@ -120,7 +119,7 @@ func (p *journal) log() logging.Logger {
 	return p.logger
 }
 
-// endUnadmitted ends a pass over an object that is not reconciled, for a reason that the object says.
+// endUnadmitted ends a pass over an object that Admit has not admitted to reconciliation.
 func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcome, error) {
 	ending := unadmitted[a]
 	switch a {
@@ -133,7 +132,7 @@ func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcom
 	}
 }
 
-// inProgress returns the outcome of a pass that leaves an operation to the external system.
+// inProgress returns the outcome of a pass that leaves an operation in progress in the external system.
 func (p *clientSession) inProgress() outcome {
 	const text = "waiting for an operation of the external system to end"
 	o := outcome{
@@ -158,8 +157,8 @@ func isReady(mg resource.Managed) bool {
 	return mg.GetCondition(commonv1.TypeReady).Status == "True"
 }
 
-// close sends the entries of the change log, disconnects, and updates the memory of the object. A failure to disconnect
-// is reported, and changes nothing.
+// close sends the entries of the change log, disconnects, and updates the memory of the object. It reports a failure
+// to disconnect and ignores it otherwise.
 func (p *pass) close(ctx context.Context) {
 	p.logChanges(ctx)
 	p.state.LastDisconnectErr = p.disconnect(ctx)
@@ -168,7 +167,7 @@ func (p *pass) close(ctx context.Context) {
 	p.state.release()
 }
 
-// disconnect disconnects, and returns the last error of that.
+// disconnect disconnects the client and the connecter. It returns the last error.
 func (p *pass) disconnect(ctx context.Context) (failed string) {
 	if len(p.disconnects) == 0 {
 		return ""
@@ -187,7 +186,8 @@ func (p *pass) disconnect(ctx context.Context) (failed string) {
 	return failed
 }
 
-// recordLeftover notes what is left over if the object is removed although no pass has removed its finalizer.
+// recordLeftover records what would stay in the external system if the object were removed before a pass has removed
+// its finalizer.
 func (p *pass) recordLeftover() {
 	p.lastAdmitted.MayDelete = p.r.permissions(p.mg).Delete && !p.retained
 	made := p.mutated && (p.created || p.state.Called != objectstate.Intent{}) // after the last facts

@@ -12,9 +12,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithSupportedManagementPolicies sets which sets of actions spec.managementPolicies may have. The default is every
-// set that allows observing. An object with another set reports that, and no external call is made for it. The
-// empty list, which pauses, is always supported. A set that no object can have is an error, see [NewReconciler].
+// WithSupportedManagementPolicies sets which lists of actions spec.managementPolicies may have. The default is every
+// list that allows observing. The empty list, which pauses the object, is always supported.
+//
+// If an object has another list, it reports that, and the reconciler makes no external call for it. A list that no
+// object can have is an error, see [NewReconciler].
 func WithSupportedManagementPolicies(sets ...commonv1.ManagementPolicies) ReconcilerOption {
 	return func(r *Reconciler) { r.supported = sets }
 }
@@ -59,9 +61,9 @@ const (
 	specOrphan = "Orphan"
 )
 
-// deletionPolicyOf returns a function that reads spec.deletionPolicy of objects of a type, as kinds of krateo's
-// v0.7 and of crossplane's v1 have it: GetDeletionPolicy returns a string of the author's type, or a pointer to
-// one. It is nil for other types.
+// deletionPolicyOf returns a function that reads spec.deletionPolicy of objects of a type. Kinds of krateo's v0.7 and
+// of crossplane's v1 have this field. Their method GetDeletionPolicy returns a string of the author's type, or a
+// pointer to one. For other types the result is nil.
 func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	method, ok := of.MethodByName("GetDeletionPolicy")
 	if !ok || method.Type.NumIn() != 1 || method.Type.NumOut() != 1 {
@@ -90,8 +92,8 @@ func deletionPolicyOf(of reflect.Type) func(resource.Managed) string {
 	}
 }
 
-// permissions returns what both the annotations and the spec of the object allow. Orphan is a prohibition, so it
-// wins.
+// permissions returns the actions that both the annotations and the spec of the object allow. Orphan in either of
+// them forbids Delete.
 func (r *Reconciler) permissions(mg resource.Managed) lifecycle.Permissions {
 	spec := policies(mg)
 	orphaned := false
@@ -111,7 +113,8 @@ func mayLateInitialize(mg resource.Managed) bool {
 	return policies(mg).Allow(commonv1.ManagementActionLateInitialize)
 }
 
-// policies returns what the spec of the object allows: everything if the kind has no such field.
+// policies returns the management policies in the spec of the object. If the kind has no such field, everything is
+// allowed.
 func policies(mg resource.Managed) commonv1.ManagementPolicies {
 	if m, ok := mg.(resource.Manageable); ok {
 		return m.GetManagementPolicies()

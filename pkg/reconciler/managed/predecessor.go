@@ -12,36 +12,39 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithPredecessor names the annotation domain of the runtime that reconciled the objects
-// before this one, such as "crossplane.io". Its annotations are respected:
+// WithPredecessor names the annotation domain of the runtime that reconciled the objects before this one, such as
+// "crossplane.io". The reconciler then respects the annotations of that runtime:
 //
-//   - DOMAIN/paused: "true" pauses the object, as [meta.AnnotationKeyReconciliationPaused]
-//     does. It counts as long as the latter is missing or empty: to resume, set the latter to
-//     "false", or remove both.
-//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count
-//     as the annotations of this runtime if this one has recorded no creation of the object. The
-//     first write stores them under the names of this runtime.
-//   - If DOMAIN/external-name is another name than the object has here, and
-//     DOMAIN/external-create-succeeded is later than the last creation here, the predecessor
-//     has created since. If nothing is found by the name here, nothing is created, and a
-//     deletion does not end, before a user says which of the two names counts. With theirs
-//     the object takes over the marks of that creation.
+//   - DOMAIN/paused: "true" pauses the object, as [meta.AnnotationKeyReconciliationPaused] does. It has no effect if
+//     [meta.AnnotationKeyReconciliationPaused] has a value. To resume, set [meta.AnnotationKeyReconciliationPaused]
+//     to "false", or remove both annotations.
+//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count as the annotations of
+//     this runtime, if this runtime has recorded no creation of the object. The first write stores them under the
+//     keys of this runtime.
+//   - DOMAIN/external-create-succeeded, if it is later than the last creation of this runtime and
+//     DOMAIN/external-name differs from the external name here, shows that the predecessor has created another
+//     resource since. If no resource is found under the name here, the reconciler creates nothing and does not end a
+//     deletion before a user has chosen one of the two names. If the user chooses the name of the predecessor, the
+//     object takes over the annotations of that creation.
 //
-// The annotations of the predecessor stay on the object, so that the predecessor finds them
-// after a rollback; [WithRetiredAnnotations] removes them. Give the option once for each
-// predecessor: a pause of any of them counts, and names and marks are taken from the first
-// that left any. A domain in which this runtime stores its own annotations is an error, see
-// [NewReconciler].
+// The annotations of the predecessor stay on the object, so that the predecessor finds them after a rollback.
+// [WithRetiredAnnotations] removes them.
+//
+// Give the option once for each predecessor. A pause by any predecessor counts. Names and records of creations are
+// taken from the first predecessor that has left any. A domain in which this runtime stores its own annotations is an
+// error, see [NewReconciler].
 func WithPredecessor(domain string) ReconcilerOption {
 	return func(r *Reconciler) { r.predecessors = append(r.predecessors, domain) }
 }
 
-// WithRetiredFinalizers names finalizers of predecessors, which no process removes any more.
-// The reconciler removes them by a write after the one that stored its own finalizer. A
-// deletion does not wait for them. On an object that is being deleted without
-// the finalizer of this reconciler, a retired one takes its place: the external resource is
-// deleted first, then the finalizer is removed. With [WithFinalizer], its RemoveFinalizer has
-// to remove retired ones; without it, [FinalizerName] cannot be retired.
+// WithRetiredFinalizers names finalizers of predecessors, which no process removes any more. The reconciler first
+// stores its own finalizer, and removes the retired finalizers in a later write. A deletion does not wait for them.
+//
+// An object may be deleted when it has a retired finalizer but not the finalizer of this reconciler. The reconciler
+// then deletes the external resource first, and removes the retired finalizer afterwards.
+//
+// With [WithFinalizer], its RemoveFinalizer has to remove the retired finalizers. Without it, [FinalizerName] cannot
+// be retired.
 func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		WithIgnoredFinalizers(names...)(r)
@@ -49,10 +52,10 @@ func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	}
 }
 
-// WithRetiredAnnotations names annotations of predecessors that the reconciler removes once an
-// object has its finalizer. Without them the predecessor does not know the object any more, so
-// give this option only when there is no way back. An object that is paused or being deleted
-// keeps them. Those that this reconciler writes itself cannot be retired.
+// WithRetiredAnnotations names annotations of predecessors. The reconciler removes them from each object that has its
+// finalizer, unless the object is paused or being deleted. Without these annotations the predecessor no longer knows
+// the external resource. So give this option only when a rollback is no longer needed. The annotations of this
+// reconciler cannot be retired.
 func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }
@@ -68,8 +71,8 @@ func (t *retired) removeFinalizers(mg resource.Managed) {
 	}
 }
 
-// whyPaused returns how to resume an object that the annotation of a predecessor pauses, or would pause without
-// ours.
+// whyPaused returns how to resume an object that an annotation of a predecessor pauses. It also covers an object
+// whose annotation of this runtime hides that of a predecessor.
 func (r *Reconciler) whyPaused(mg resource.Managed) string {
 	const ours = meta.AnnotationKeyReconciliationPaused
 	theirs := r.theirPause(mg)
@@ -98,9 +101,10 @@ var inheritable = map[string]string{
 	"/external-create-failed":  meta.AnnotationKeyExternalCreateFailed,
 }
 
-// takeOverMarks copies the marks of a predecessor to an object without any record here, or with the external name
-// of a resource that the predecessor has created since. They are stored also if the object is being deleted: in the
-// next pass this process knows the object, and a user may be asked to remove some of them.
+// takeOverMarks copies the annotations about a creation from the keys of a predecessor to the keys of this runtime.
+// It does so for an object without any record of this runtime. It also does so for an object with the external name
+// of a resource that the predecessor has created since. The annotations are stored also if the object is being
+// deleted. In the next pass this process knows the object, and a user may be asked to remove some of them.
 func (p *creationRecord) takeOverMarks() bool {
 	marks := p.theirMarks()
 	if p.restored || len(marks) == 0 {
@@ -138,8 +142,8 @@ func (p *creationRecord) retires() bool {
 // halted reports whether a user has paused the object.
 func (r *Reconciler) halted(mg resource.Managed) bool { return r.pausedBy(mg) || policies(mg).Paused() }
 
-// pausedBy reports whether an annotation pauses the object: ours, or that of a predecessor if there is none of
-// ours.
+// pausedBy reports whether an annotation pauses the object. The annotation of a predecessor counts only if the object
+// has none of this runtime.
 func (r *Reconciler) pausedBy(mg resource.Managed) bool {
 	annotations := mg.GetAnnotations()
 	if annotations[meta.AnnotationKeyReconciliationPaused] != "" || len(r.predecessors) == 0 {
@@ -160,8 +164,8 @@ func (r *Reconciler) theirPause(mg resource.Managed) string {
 	return ""
 }
 
-// theirMarks returns the marks of the first predecessor that left any, if they count, under the keys of this
-// runtime.
+// theirMarks returns the annotations about a creation of the first predecessor that left any, under the keys of this
+// runtime. It returns nil if they do not count.
 func (p *object) theirMarks() map[string]string {
 	if len(p.r.predecessors) == 0 {
 		return nil
@@ -207,11 +211,12 @@ var creationRecords = []string{
 var createdReasons = []commonv1.ConditionReason{commonv1.ReasonObserved, commonv1.ReasonUnresolved,
 	commonv1.ReasonGivenUp}
 
-// neverHeld reports whether there is no sign that this runtime has recorded a creation of the object: no mark of
-// one, no record in the status, and nothing in the memory of this process. Our finalizer is no sign: it may have
-// been stored without the marks that were to be copied with it, or a replace may have removed these. With
-// deterministic names it is the only sign of a creation here; but not while the finalizer of a predecessor is
-// beside it, which is removed later.
+// neverHeld reports whether nothing shows that this runtime has recorded a creation of the object. It checks the
+// annotations, the status and the memory of this process.
+//
+// Our finalizer shows nothing. It may have been stored without the annotations that were to be copied with it, or a
+// replace may have removed these. With deterministic names only our finalizer shows a creation here. It does so only
+// if the object has no finalizer of a predecessor, which is removed later.
 func (p *object) neverHeld() bool {
 	for _, key := range creationRecords {
 		if p.read.GetAnnotations()[key] != "" {
@@ -230,9 +235,10 @@ func (t *retired) on(mg resource.Managed) bool {
 	return slices.ContainsFunc(t.finalizers, func(name string) bool { return meta.FinalizerExists(mg, name) })
 }
 
-// besideOurName returns the marks of a predecessor that count on an object that has an external name here already,
-// set by a user or by moorage migrate objects. If the predecessor has another name, the two names are two
-// resources: ours stays. A creation under their name is not taken for one under ours, and the user is asked.
+// besideOurName returns the annotations of a predecessor that count on an object with an external name of this
+// runtime. A user or moorage migrate objects has set that name. If the predecessor has another name, the two names
+// are two resources, and the name of this runtime stays. A creation under the other name does not count as a creation
+// under ours, and the user is asked.
 func besideOurName(marks map[string]string, ours string) map[string]string {
 	theirs := marks[meta.AnnotationKeyExternalName]
 	switch {
@@ -246,8 +252,8 @@ func besideOurName(marks map[string]string, ours string) map[string]string {
 	return marks
 }
 
-// tookOver reports whether the object took over this name of a predecessor, and another writer has removed ours
-// since. With deterministic names there is no record of a creation from which it could be restored.
+// tookOver reports whether the object took over this name of a predecessor, and another writer has removed our
+// annotation since. With deterministic names there is no record of a creation from which the name could be restored.
 func (p *object) tookOver(name string) bool {
 	if !p.r.named || name == "" || meta.GetExternalName(p.read) != "" {
 		return false

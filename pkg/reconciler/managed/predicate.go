@@ -11,11 +11,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// Predicate returns the predicate of the controller of this reconciler. It passes changes that require a pass: of
-// the generation, the labels, the deletion timestamp, the finalizers of others, the annotations, and the removal of
-// our finalizer by another writer from an object that is not deleted. It drops status writes and the writes of this
-// reconciler: an event resets the backoff of an object, so that a reconciler which receives its own events never
-// backs off.
+// Predicate returns the predicate for the controller of this reconciler. It passes changes of the generation, the
+// labels, the annotations, the deletion timestamp and the finalizers of other writers. It also passes the removal of
+// our finalizer by another writer, if the object is not being deleted.
+//
+// It drops status writes and all writes of this reconciler. An event resets the backoff of an object, so a reconciler
+// that received its own events would never back off.
 func (r *Reconciler) Predicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		if e.ObjectOld == nil || e.ObjectNew == nil {
@@ -37,8 +38,8 @@ func foreign(o client.Object) []string {
 		func(name string) bool { return name == FinalizerName || name == UnclaimedFinalizer })
 }
 
-// released reports whether our finalizer was removed from an object that is not deleted, which only another writer
-// does.
+// released reports whether our finalizer was removed from an object that is not being deleted. Only another writer
+// does that.
 func released(before, now client.Object) bool {
 	return now.GetDeletionTimestamp().IsZero() && meta.FinalizerExists(before, FinalizerName) &&
 		!meta.FinalizerExists(now, FinalizerName)

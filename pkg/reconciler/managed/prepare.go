@@ -8,9 +8,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An Initializer prepares an object before Connect, in every pass over an object that is neither paused nor
-// deleted. Its changes of spec, labels and annotations are stored with the next write before a creation, or in one
-// write if there is no other; it should not write itself. It is called concurrently.
+// An Initializer prepares an object before Connect. It is called concurrently, in every pass over an object that is
+// neither paused nor being deleted.
+//
+// Its changes of spec, labels and annotations are stored with the next write before a creation. If there is no such
+// write, one more write stores them. An Initializer should not write the object itself.
 type Initializer interface {
 	Initialize(ctx context.Context, mg resource.Managed) error
 }
@@ -86,8 +88,8 @@ func (p *object) initializeAndResolve(ctx context.Context) error {
 	return resolving.failed(p.resolve(ctx))
 }
 
-// NameAsExternalName is an Initializer that gives an object without an external name its own name.
-// [WithDeterministicExternalName] does that, too, and relies on it.
+// NameAsExternalName is an Initializer that sets the external name of an object to metadata.name, if the object has
+// none. [WithDeterministicExternalName] does the same, and also declares that a create may be repeated.
 type NameAsExternalName struct{}
 
 // Initialize sets the external name if there is none.
@@ -99,7 +101,7 @@ func (NameAsExternalName) Initialize(_ context.Context, mg resource.Managed) err
 	return nil
 }
 
-// takeOver adopts the version of an object that an initializer wrote itself.
+// takeOver replaces the pass's version of an object by the version that an initializer has written itself.
 func (p *object) takeOver() {
 	version := p.mg.GetResourceVersion()
 	if version == p.read.GetResourceVersion() {

@@ -9,11 +9,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithSpreadAfterRestart spreads the first reconcile of healthy objects over one poll interval after a start.
-// Healthy objects are those whose status has the current generation, Ready, Synced and no known difference. The
-// default is true. Changes in the external system while no process was running are then corrected at most one poll
-// interval later; a change of the spec, a deletion and a new value of moorage.dev/reconcile-requested-at are
-// handled at once in any case.
+// WithSpreadAfterRestart spreads the first reconcile of healthy objects over one poll interval after a start. The
+// default is true. An object is healthy if its status has the current generation, Ready, Synced and no known
+// difference.
+//
+// Changes in the external system while no process was running are then corrected up to one poll interval later. A
+// change of the spec, a deletion and a new value of moorage.dev/reconcile-requested-at are always handled at once.
 func WithSpreadAfterRestart(spread bool) ReconcilerOption {
 	return func(r *Reconciler) { r.spread = spread }
 }
@@ -35,8 +36,9 @@ func (p *object) priorityFacts() lifecycle.PriorityFacts {
 	return s
 }
 
-// recordUserIntent records which requests of the user this pass has handled, whether it failed, and whether it is
-// retried. A pass that the rate limit of a connection has stopped has not handled them, and keeps its priority.
+// recordUserIntent records which requests of the user this pass has handled, whether the pass failed, and whether it
+// is retried. A pass that the rate limit of a connection has stopped has not handled them. Its object keeps its
+// priority.
 func (p *schedule) recordUserIntent(o outcome, failed, again bool) {
 	p.state.Stop = objectstate.Stop{}
 	if o.unfinished {

@@ -22,8 +22,8 @@ type protectedMetadata struct {
 	finalizers  []string
 }
 
-// protectedMetadata returns the present metadata of the object. In a steady pass it is that of the object as read,
-// which no client is given: if it has a Go type of its own, nothing is copied.
+// protectedMetadata returns the current metadata of the object. If nothing has changed, it is the metadata of the
+// object as read. No client gets that object, so nothing is copied if it has its own Go type.
 func (p *object) protectedMetadata() protectedMetadata {
 	b := protectedMetadata{
 		name: p.mg.GetName(), namespace: p.mg.GetNamespace(), uid: p.mg.GetUID(), deleted: p.mg.GetDeletionTimestamp(),
@@ -40,11 +40,12 @@ func (p *object) protectedMetadata() protectedMetadata {
 	return b
 }
 
-// restore restores the metadata that a call has removed. A client that replaces all annotations, rather than adding
-// to them, would otherwise remove the record that prevents a second creation, a policy to keep the external
-// resource, and annotations of other owners. Of the annotations that the reconciler owns, the client may change
-// only the external name, and it may change no finalizer. If the object was read or written meanwhile, it has
-// another resource version, and its present metadata count.
+// restore restores the metadata that a call has removed, and reports whether there was any. A client may replace all
+// annotations instead of adding to them. That would remove the record that prevents a second creation, a policy to
+// keep the external resource, and annotations of other owners.
+//
+// The client may change no finalizer. Of the annotations that the reconciler owns it may change only the external
+// name. If the object was read or written meanwhile, it has another resource version, and its current metadata count.
 func (b protectedMetadata) restore(mg resource.Managed) (changed bool) {
 	if version := mg.GetResourceVersion(); version != "" && version != b.version {
 		return false
@@ -74,8 +75,8 @@ func (b protectedMetadata) restore(mg resource.Managed) (changed bool) {
 	return changed
 }
 
-// identify restores the identity of the object, and its deletion: a client that decodes an external answer into its
-// object empties the other fields.
+// identify restores the identity and the deletion timestamp of the object. A client that decodes an external response
+// into its object empties these fields.
 func (b protectedMetadata) identify(mg resource.Managed) (changed bool) {
 	if mg.GetName() == b.name && mg.GetNamespace() == b.namespace && mg.GetUID() == b.uid &&
 		meta.WasDeleted(mg) == (b.deleted != nil) {

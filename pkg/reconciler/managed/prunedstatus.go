@@ -20,17 +20,17 @@ import (
 // no more than it took until then.
 const leastDropped = time.Minute
 
-// prunedBefore reports whether the API server did not store this change of the status, and it is not to be sent
-// again yet.
+// prunedBefore reports whether the API server did not store this change of the status before, and it is too early to
+// send the change again.
 func (p *object) prunedBefore(newest statusImage, patch map[string]any) bool {
 	last := p.state.Dropped
 
 	return last.Times > 0 && p.now().Before(last.Until) && last.Change == p.fingerprint(newest, patch)
 }
 
-// unstoredStatus returns the stored status, and the patch for the fields that the API server has not stored although
-// it answered with success: a definition that lacks a field stores the rest. The patch is nil if all is stored, or
-// if that is unknown because the status was written without a precondition.
+// unstoredStatus returns the stored status after a successful write, and a patch for the fields that the API server
+// did not store. A CustomResourceDefinition without a field stores only the other fields. The patch is nil if all
+// fields are stored. It is also nil if that is unknown, because the status was written without a precondition.
 func (p *object) unstoredStatus(newest, desired statusImage, answer resource.Managed,
 	before string) (statusImage, map[string]any) {
 	stored, err := statusLike(answer, p.newest, newest)
@@ -62,8 +62,8 @@ func (p *object) recordPruned(newest statusImage, patch map[string]any) {
 	p.state.Dropped = now
 }
 
-// fingerprint identifies a change of a status. Encoding sorts the keys. Transition times are left out, because an
-// unstored condition gets a new one in each pass. So are volatile fields, which change by themselves.
+// fingerprint identifies a change of a status. Encoding sorts the keys. It omits transition times, because an
+// unstored condition gets a new time in each pass, and volatile fields, which change by themselves.
 func (p *object) fingerprint(base statusImage, patch map[string]any) [sha256.Size]byte {
 	if sent, ok := patch["conditions"].([]commonv1.Condition); ok {
 		patch = maps.Clone(patch)

@@ -27,9 +27,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionPublisher publishes the details with which users connect to an external resource. It is called when
-// the details differ from those that were published last, as far as the process and the status of the object know,
-// and must be idempotent. It returns whether it changed anything.
+// A ConnectionPublisher publishes the details with which users connect to an external resource. It must be
+// idempotent. It returns whether it changed anything.
+//
+// The reconciler calls it when the details differ from the details that were published last. The reconciler compares
+// with its memory and the status of the object, so it may call the publisher without a difference.
 type ConnectionPublisher interface {
 	PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (published bool, err error)
 }
@@ -43,27 +45,30 @@ func (fn ConnectionPublisherFn) PublishConnection(ctx context.Context, mg resour
 	return fn(ctx, mg, details)
 }
 
-// WithConnectionPublisher sets where connection details are published. The default is the Secret that the object
-// names, see resource.ConnectionSecretWriterTo: the object owns it, so that it is garbage collected with the
-// object, and a Secret of another owner is left alone. An object that was restored from a backup takes over the
-// Secret of the object whose external resource it took over. An object that names no Secret publishes nothing. A
-// publisher given here is called for every object whose observation has details.
+// WithConnectionPublisher sets the publisher of connection details. The reconciler calls it for every object whose
+// observation has details.
+//
+// By default the details are written to the Secret that the object names, see resource.ConnectionSecretWriterTo. An
+// object that names no Secret publishes nothing. The object owns the Secret, so the Secret is garbage collected with
+// the object. A Secret of another owner is left alone. If an object was restored from a backup and took over the
+// external resource of the original object, it also takes over the Secret of the original object.
 func WithConnectionPublisher(c ConnectionPublisher) ReconcilerOption {
 	return func(r *Reconciler) { r.publisher = c }
 }
 
 // WithConnectionSecretType sets the type of the Secrets that the default publisher of connection details creates,
-// such as "connection.crossplane.io/v1alpha1". A type for which the API server requires keys is an error, see
-// [NewReconciler]. With [WithConnectionPublisher] it has no effect. A
-// Secret that exists keeps its type, which is immutable, and is updated all the same. By default, and for "", the
-// API server sets Opaque.
+// such as "connection.crossplane.io/v1alpha1". By default, and for "", the API server sets the type Opaque. A type
+// for which the API server requires keys is an error, see [NewReconciler].
+//
+// An existing Secret keeps its type, which is immutable. The publisher updates its data nevertheless. With
+// [WithConnectionPublisher] this option has no effect.
 func WithConnectionSecretType(t corev1.SecretType) ReconcilerOption {
 	return func(r *Reconciler) { r.secretType = t }
 }
 
-// unpublished reports whether the observed details differ from those that were published last. On a request of the
-// user they are published again in any case: a Secret may have been deleted, which the reconciler would otherwise
-// notice only by a read in every pass.
+// unpublished reports whether the observed details differ from the details that were published last. After a request
+// of the user the details count as unpublished once more, because the Secret may have been deleted. Otherwise the
+// reconciler would notice that only by a read in every pass.
 func (p *publication) unpublished() bool {
 	details := p.observation.ConnectionDetails
 	to := secretFor(p.mg)
@@ -212,8 +217,8 @@ func (s secrets) desired(mg resource.Managed, details ConnectionDetails) (*corev
 	}, nil
 }
 
-// ownerOf returns the stamp, without a cluster, of the object that a Secret belongs to: of its controller or, if a
-// restore has dropped the owner references, the one in its annotation.
+// ownerOf returns the stamp, without a cluster, of the object to which a Secret belongs. That is the controller of
+// the Secret. If a restore has dropped the owner references, ownerOf returns the stamp in the annotation.
 func ownerOf(secret *corev1.Secret) Stamp {
 	controller := metav1.GetControllerOf(secret)
 	if controller == nil {
@@ -225,8 +230,8 @@ func ownerOf(secret *corev1.Secret) Stamp {
 		string(controller.UID)}, "/"))
 }
 
-// secretNotOwned returns the error that a Secret does not belong to the object, and how to change that if it has no
-// controller.
+// secretNotOwned returns the error that a Secret does not belong to the object. If the Secret has no controller, the
+// error says how to give the Secret to the object.
 func secretNotOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
 	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
@@ -245,8 +250,8 @@ func secretNotOwned(current, desired *corev1.Secret) error {
 	return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), errors.New(text))
 }
 
-// change patches the keys that differ, and the owner of the Secret. It does not remove other keys, nor values that
-// are empty in desired: details that only a creation returns are not observed again.
+// change patches the keys that differ, and the owner of the Secret. It removes no other key. It also keeps values
+// that are empty in desired, because details that only a creation returns are not observed again.
 func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (bool, error) {
 	differing, unheld := connsecret.Changes(current.Data, desired.Data)
 	metadata := map[string]any{}

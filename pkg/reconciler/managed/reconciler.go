@@ -27,25 +27,23 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// FinalizerName is the finalizer that keeps a managed resource until its
-// external resource is gone.
+// FinalizerName is the finalizer that keeps a managed resource until its external resource is deleted.
 const FinalizerName = "finalizer.managedresource.krateo.io"
 
 // ControllerName returns the recommended name of the controller for a kind.
 func ControllerName(kind string) string { return "managed/" + strings.ToLower(kind) }
 
-// A Cluster is where managed resources live. A controller-runtime manager and
-// a cluster.Cluster are one.
+// A Cluster is the Kubernetes cluster of the managed resources. A controller-runtime manager and a cluster.Cluster
+// implement it.
 type Cluster interface {
 	GetClient() client.Client
 	GetAPIReader() client.Reader
 	GetScheme() *runtime.Scheme
 }
 
-// A Reconciler keeps one kind of managed resource and the external resources
-// behind it in step. Make one with [NewReconciler], or let [Setup] make it and
-// its controller in one call. It is safe for concurrent use for different
-// objects; controller-runtime never hands out the same object twice at a time.
+// A Reconciler reconciles the managed resources of one kind with their external resources. Make one with
+// [NewReconciler], or call [Setup], which makes a Reconciler and its controller. It is safe for concurrent use for
+// different objects. A controller of controller-runtime never reconciles the same object twice at a time.
 type Reconciler struct {
 	config
 
@@ -72,14 +70,15 @@ type Reconciler struct {
 	invalid          error  // what is wrong with the options
 }
 
-// NewReconciler returns a Reconciler of the kind. Without options it manages
-// nothing outside; give it at least [WithExternalConnecter]. A manager that is
-// not elected yet is given a runnable that notes when it is. It panics if the
-// kind is not registered in the scheme of the manager, if its Go type is no
-// resource.Managed, or if the cluster, the logger or the clock is nil: these are
-// errors of the program. So is an option that contradicts another one, or has a
-// value that is not defined: each Reconcile then returns a terminal error that
-// names all of them, and does nothing else. [Setup] returns that error instead.
+// NewReconciler returns a Reconciler of the kind. It needs at least [WithExternalConnecter]: without options it
+// changes nothing outside of Kubernetes. If the manager is not elected yet, NewReconciler adds a runnable to it that
+// records the election.
+//
+// NewReconciler panics if the kind is not registered in the scheme of the manager, or if the Go type of the kind does
+// not implement resource.Managed. It also panics if the cluster, the logger or the clock is nil.
+//
+// If an option contradicts another option or has an undefined value, each Reconcile only returns a terminal error.
+// The error names all such options. [Setup] returns that error itself.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOption) *Reconciler {
 	r := &Reconciler{config: defaultConfig(m), of: of, pruned: &prunedFields{}}
 	for _, option := range o {
@@ -135,13 +134,13 @@ func (r *Reconciler) declaredClass() string {
 	}
 }
 
-// newManaged returns what example does, without asking the scheme again.
+// newManaged returns an empty object of the kind, like example, but without the scheme.
 func (r *Reconciler) newManaged() resource.Managed {
 	return reflect.New(r.empty).Interface().(resource.Managed) // as the example is
 }
 
-// Reconcile makes one pass over one managed resource. Its errors are redacted
-// and bounded; errors.Is and errors.As see through them.
+// Reconcile makes one pass over one managed resource. The text of its error is redacted and limited in length.
+// errors.Is and errors.As find the errors that it wraps.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
 	if r.invalid != nil {
 		return reconcile.Result{}, reconcile.TerminalError(r.invalid)
@@ -208,7 +207,7 @@ func (r *Reconciler) withoutObject(key types.NamespacedName, a lifecycle.Admissi
 	}
 }
 
-// stateOf returns what is known of an object. It warns if another one had its name, and may have left its external
+// stateOf returns the memory of an object. It warns if another object had the name and may have left its external
 // resource.
 func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectState {
 	r.warnDeleted(key, uid)
@@ -216,8 +215,8 @@ func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectSta
 	return r.objects.Of(key, uid).acquire()
 }
 
-// deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next
-// list. Nothing is called, and nothing written.
+// deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next list.
+// It calls and writes nothing.
 func (p *schedule) deferPass() next {
 	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
 	after := time.Duration(p.r.random() * float64(p.interval()))

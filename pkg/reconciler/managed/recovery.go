@@ -12,50 +12,60 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A CreationRecoverer is an [ExternalClient] that can look up the resource of a create whose answer was lost. With
-// it, an interrupted creation is resolved without a user.
+// A CreationRecoverer is an [ExternalClient] that can look up the resource of a create whose response was lost. With
+// it, the reconciler resolves an interrupted creation without a user.
 type CreationRecoverer = TypedCreationRecoverer[resource.Managed]
 
-// A TypedCreationRecoverer is a [CreationRecoverer] for one type of managed
-// resource.
+// A TypedCreationRecoverer is a [CreationRecoverer] for one Go type of managed resource.
 type TypedCreationRecoverer[T resource.Managed] interface {
-	// RecoverCreation looks for the resource that the attempt with the token created: the client stored [CreationToken]
-	// in a searchable place (a tag, a label, a description) when it created it. If it finds the resource, it sets the
-	// external name of mg, as Create would have. It is called before Observe while the result of an attempt is unknown.
-	// For an object that was created before this process became the leader, has no mark of an attempt and is not found
-	// by Observe, it is called after Observe with the token of the first attempt: an earlier process may have made that
-	// attempt, and a replace or a restore may have removed its record. An error that [external.NotFound] has marked
-	// means the same as false; after any other error, nothing is created.
+	// RecoverCreation looks for the resource that the attempt with the token created. The client stores [CreationToken]
+	// in a searchable place, such as a tag, a label or a description, when it creates a resource. If RecoverCreation
+	// finds the resource, it sets the external name of mg, as Create does.
+	//
+	// An error for which [external.IsNotFound] is true means the same as false. After any other error nothing is
+	// created.
+	//
+	// The reconciler calls RecoverCreation before Observe while the result of an attempt is unknown. It also calls
+	// RecoverCreation after Observe, with the token of the first attempt, for an object that has all of these
+	// properties: Observe has not found its resource, it has no record of an attempt, and it was created before this
+	// process became the leader. An earlier process may have made that attempt, and a replace or a restore may have
+	// removed the record.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
 
-	// RecoveryWindow returns how long after its creation a resource may not be found: the longest delay of the search,
-	// and of a request that is still under way. A resource that is not found after that was not created.
+	// RecoveryWindow returns how long after its creation RecoverCreation may not find a resource. That includes the
+	// longest delay of the search, and of a request that is still in progress. A resource that is not found after the
+	// window was not created.
 	RecoveryWindow() time.Duration
 }
 
-// WithCreationTokens declares that Create with the same [CreationToken] leads to the same external resource. The
-// default is that it does not. With it, an interrupted creation is repeated, also to determine what there is to
-// delete. It contradicts [WithDeterministicExternalName].
+// WithCreationTokens declares that a repeated Create with the same [CreationToken] leads to the same external
+// resource. By default the reconciler does not assume that.
+//
+// With this option the reconciler repeats an interrupted creation. It does so also for an object that is being
+// deleted, to find the resource that has to be deleted. The option contradicts [WithDeterministicExternalName].
 func WithCreationTokens() ReconcilerOption {
 	return func(r *Reconciler) { r.tokens = true }
 }
 
 type tokenKey struct{}
 
-// CreationToken returns the token of the attempt that Create is called for, or "" outside of Create. The token is
-// stored before Create is called, a repetition of the attempt has the same token, and no other attempt of any
-// object has it. For an object without a mark of an attempt the token is derived from its UID and creation time,
-// with [WithCreationTokens] or a [CreationRecoverer]: a first Create is repeated with it, or its resource is looked
-// up by it, even if a replace of the object, or a restore of the API server, removed its record. It has at most 64
-// characters: the UID of the object, and [a-f0-9-].
+// CreationToken returns the token of the attempt for which Create is called. Outside of Create it returns "". A token
+// has at most 64 characters: the UID of the object, and [a-f0-9-].
+//
+// The token is stored before Create is called. A repetition of the attempt has the same token, and no other attempt
+// of any object has it.
+//
+// With [WithCreationTokens] or a [CreationRecoverer], the token of the first attempt is derived from the UID and the
+// creation time of the object. So the reconciler can repeat the first Create, or look up its resource, even if a
+// replace of the object or a restore of the API server has removed the record of the attempt.
 func CreationToken(ctx context.Context) string {
 	token, _ := ctx.Value(tokenKey{}).(string)
 
 	return token
 }
 
-// ContextWithCreationToken returns a context for which [CreationToken] returns the token. It is for tests of a
-// client's Create; the reconciler makes its own context.
+// ContextWithCreationToken returns a context for which [CreationToken] returns the token. Use it to test Create of a
+// client. The reconciler itself adds the token to the context of Create.
 func ContextWithCreationToken(ctx context.Context, token string) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }
@@ -87,8 +97,9 @@ func (p *recovery) recover(ctx context.Context) error {
 	return nil
 }
 
-// createClass returns what makes it safe to repeat a create. Nothing does if the result of the attempt is unknown and
-// it was made in another class, or by a runtime that gives attempts no id: that attempt has no token of ours.
+// createClass returns what makes it safe to repeat a create. It returns Opaque if the result of the last attempt is
+// unknown and the attempt has no token of the current class. Such an attempt was made in another class, or by a
+// runtime that gives attempts no ID.
 func (p *clientSession) createClass() lifecycle.CreateClass {
 	id, _ := attemptOf(p.mg)
 	switch {
@@ -100,7 +111,7 @@ func (p *clientSession) createClass() lifecycle.CreateClass {
 	}
 }
 
-// untraceable reports whether the result of the last attempt is unknown, or the external name of its resource is.
+// untraceable reports whether the result of the last attempt, or the external name of its resource, is unknown.
 func (p *clientSession) untraceable() bool {
 	return p.unresolved() || meta.GetExternalName(p.mg) == "" && p.createdUnobserved()
 }
@@ -184,11 +195,12 @@ func (p *recovery) recordFound(ctx context.Context) error {
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
 
-// absenceGrace is how long "not found" has to be confirmed for a resource that was observed before, or that is to be
-// deleted, unless a Delete explains it: one answer may be wrong. The next pass uses a new connection.
+// absenceGrace is how long "not found" has to be confirmed, unless a Delete explains it, because one response may be
+// wrong. It applies to a resource that was observed before or that is to be deleted. The next pass uses a new
+// connection.
 const absenceGrace = 5 * time.Second
 
-// notFoundGrace returns for how long absence, or a change of the owner, is not believed yet.
+// notFoundGrace returns how long the reconciler does not believe yet that a resource is absent, or has another owner.
 func (p *recovery) notFoundGrace() time.Duration {
 	rest := max(p.recoveryGrace, 0)
 	if p.recoveredUnobserved { // for as long as the two answers differ
@@ -208,9 +220,9 @@ func (p *recovery) notFoundGrace() time.Duration {
 }
 
 // unexpectedAbsence reports whether there is no known explanation for the absence of the external resource. With
-// deterministic names nothing can be created twice, so that a wanted object needs no second observation. The
-// absence of a resource that was found before is also unexpected under a name that a user has set since, or that a
-// replace has written.
+// deterministic names nothing can be created twice, so an object that is not being deleted needs no second
+// observation. The absence of a resource that was found before is also unexpected if a user or a replace has set
+// another external name since.
 func (p *creationRecord) unexpectedAbsence() bool {
 	if meta.WasDeleted(p.mg) {
 		return p.state.DeleteSent.IsZero() &&
@@ -220,14 +232,14 @@ func (p *creationRecord) unexpectedAbsence() bool {
 	return !p.r.named && (p.wasSeen() || p.createdUnobserved() && !p.neverSeen() || p.replaced())
 }
 
-// wasSeen reports whether an observation has found the resource that the object is marked with, or the one that its
-// original before a restore is marked with.
+// wasSeen reports whether an observation has found the resource that the annotations of the object record. For a
+// restored object, an observation by the original object also counts.
 func (p *creationRecord) wasSeen() bool {
 	return (created(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
 }
 
-// neverSeen reports whether a creation succeeded and no observation ever found its resource, under any name: a user
-// may have set another one since.
+// neverSeen reports whether a creation succeeded and no observation has found its resource under any name. A user may
+// have set another name since.
 func (p *creationRecord) neverSeen() bool {
 	this := creation(p.mg, p.mg)
 	inStatus, _ := p.observedInStatus(this)
@@ -240,7 +252,8 @@ func (p *clientSession) recordNotFound() {
 	p.state.NotFoundSince, p.state.NotFoundName = p.notFoundSince(), meta.GetExternalName(p.mg)
 }
 
-// notFoundSince returns when what is ours was first not found under the name that it has: now, if that was not noted.
+// notFoundSince returns when our resource was first not found under its current name. If that was not recorded, it
+// returns the current time.
 func (p *clientSession) notFoundSince() time.Time {
 	if p.state.NotFoundSince.IsZero() || p.state.NotFoundName != meta.GetExternalName(p.mg) {
 		return p.now()

@@ -12,11 +12,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithRecreationOnRequest creates an external resource that was observed before and is gone again only if a user
-// requests it by the annotation moorage.dev/allow-recreation. It is for resources that hold data: an empty resource
-// in place of a lost one hides the loss. The default is to create it again, with a warning, once a second
-// observation over a new connection has not found it either. The option has no effect with
-// [WithDeterministicExternalName]: observations are not recorded there, and nothing can be created twice.
+// WithRecreationOnRequest makes the recreation of a lost external resource wait for its user. A lost resource is one
+// that was observed before and is not found any more. The user requests the recreation by the annotation
+// moorage.dev/allow-recreation. Use the option for resources that hold data, because an empty replacement hides the
+// loss of the data.
+//
+// By default the reconciler creates the resource again, with a warning, after a second observation over a new
+// connection has not found it either.
+//
+// With [WithDeterministicExternalName] the option has no effect. Observations are not recorded there, and a repeated
+// create makes no second resource.
 func WithRecreationOnRequest() ReconcilerOption {
 	return func(r *Reconciler) { r.recreateOnRequest = true }
 }
@@ -53,8 +58,8 @@ const (
 	mostRepetitionDelay  = time.Hour
 )
 
-// unfound reports whether the resource that is about to be created replaces a created one that is not found, or is
-// the same one again.
+// unfound reports whether the resource that is about to be created replaces a created resource that is not found. It
+// also returns true if the create repeats the creation of that resource.
 func (p *clientSession) unfound() bool {
 	switch {
 	case p.unresolved() || meta.WasDeleted(p.mg):
@@ -79,8 +84,8 @@ func (p *clientSession) recordRecreated(lost string, seen, unfound bool) {
 	}
 }
 
-// recreationDelay returns how much longer a created resource that is not found is observed before it is created again:
-// an external system that shows no resources would otherwise be filled with them, or called without end.
+// recreationDelay returns how much longer a created resource that is not found is observed before it is created
+// again. Otherwise an external system that shows no resources would be filled with them, or called without end.
 func (p *clientSession) recreationDelay() time.Duration {
 	most := mostRecreationDelay
 	if p.createClass() != lifecycle.Findable {

@@ -14,8 +14,7 @@ import (
 // that returns other keys each time does not fill the memory.
 const detailsRemembered = 64
 
-// hideDetails masks the connection details of an observation in all output of this pass from here on, and of later
-// ones.
+// hideDetails masks the connection details of an observation in all later output of this pass and of later passes.
 func (p *journal) hideDetails(o ExternalObservation) {
 	if len(o.ConnectionDetails) > 0 {
 		p.observedDetails = append(p.observedDetails, o.ConnectionDetails)
@@ -23,10 +22,10 @@ func (p *journal) hideDetails(o ExternalObservation) {
 	}
 }
 
-// rememberDetails remembers connection details, so that later passes of this process mask them, too: an error may
-// contain them before the next observation. A replaced value is kept until the next change: after a rotation the
-// former credentials may still be accepted. A value that the object shows is no secret. Details that are known
-// already take no memory.
+// rememberDetails remembers connection details, so that later passes of this process mask them. An error may contain
+// them before the next observation. A replaced value is kept until the next change, because the former credentials
+// may still be accepted after a rotation. A value that the object shows is not secret. Details that are already known
+// take no memory.
 func (t *coldState) rememberDetails(details ConnectionDetails, shown string) {
 	for key, value := range details {
 		last := t.details[key][0]
@@ -52,8 +51,8 @@ func (p *journal) redact(err error) error {
 	return p.mask().Error(err)
 }
 
-// concealIn redacts the messages of conditions that were set in this pass, by any writer. The record of a creation
-// in the condition Created stays complete: the object shows it in its annotations, and later passes read it.
+// concealIn redacts the messages of all conditions that were set in this pass. It does not redact the record of a
+// creation in the condition Created, because the annotations of the object also show it, and later passes read it.
 func (p *journal) concealIn(read, mine []commonv1.Condition) {
 	record := creation(p.mg, p.mg)
 	if record.Mark == "" { // its result is unknown
@@ -72,9 +71,9 @@ func (p *journal) concealIn(read, mine []commonv1.Condition) {
 	}
 }
 
-// mask returns the mask that removes the secrets of this pass from a text: those that package external has
-// registered, and the connection details that this pass and earlier ones have observed, except values that the
-// object showed before.
+// mask returns the mask for the secrets of this pass. These are the secrets that package external has registered, and
+// the connection details that this and earlier passes have observed. Values that the object showed before are not
+// masked.
 func (p *journal) mask() *redact.Mask {
 	if known := p.secrets.Len() + len(p.observedDetails); p.cachedMask == nil || p.cachedMaskInputs != known {
 		p.cachedMask, p.cachedMaskInputs = p.newMask(), known

@@ -23,30 +23,32 @@ type ReferenceResolver interface {
 // A ReferenceResolverFn is a function that is a ReferenceResolver.
 type ReferenceResolverFn func(ctx context.Context, mg resource.Managed) error
 
-// A Referencer is a managed resource that resolves its references itself, through the given reader. The objects
-// that it reads are watched, so that it is called again when a referent changes. Package reference has the tools.
+// A Referencer is a managed resource that resolves its references itself, with the given reader. The reconciler
+// watches the objects that the method reads, and calls it again when one of them changes. Package reference has
+// functions for it.
 type Referencer interface {
 	ResolveReferences(ctx context.Context, r client.Reader) error
 }
 
-// WithReferenceResolver sets the resolver for the references of an object that is not being deleted. It is called
-// after the initializers. The default calls objects that are a [Referencer]. Changes are stored as those of an
-// [Initializer] are.
+// WithReferenceResolver sets the resolver for the references of an object that is not being deleted. The reconciler
+// calls it after the initializers, and stores its changes like the changes of an [Initializer]. The default resolver
+// calls ResolveReferences of an object that is a [Referencer].
 //
-// An error for which reference.IsWaiting or reference.IsRefused is true is reported, and not retried before
-// something changes. Other errors are retried.
+// If reference.IsWaiting or reference.IsRefused is true for an error, the object reports it, and the reconciler does
+// not retry before something changes. It retries other errors with backoff.
 func WithReferenceResolver(rr ReferenceResolver) ReconcilerOption {
 	return func(r *Reconciler) { r.resolver = rr }
 }
 
-// WithReferenceGraph shares the graph of waiting objects with other reconcilers, so that cycles through several
-// kinds are found. The default is to find cycles within the kind.
+// WithReferenceGraph shares the graph of waiting objects with other reconcilers. The reconcilers then find cycles of
+// references through several kinds. By default a reconciler finds cycles within its kind.
 func WithReferenceGraph(g *reference.Graph) ReconcilerOption {
 	return func(r *Reconciler) { r.graph = g }
 }
 
-// References returns the source of events of referenced objects, which the controller of this reconciler needs
-// besides its own kind. [Setup] adds it. Without it an object that waits for a referent polls.
+// References returns the source of events about referenced objects. The controller of this reconciler needs it in
+// addition to the source of its own kind. [Setup] adds it. Without it, an object that waits for a referenced object
+// polls.
 func (r *Reconciler) References(c cache.Cache) source.TypedSource[reconcile.Request] {
 	r.watching.Store(true)
 
@@ -78,7 +80,7 @@ func (p *object) resolve(ctx context.Context) error {
 	return settle(err)
 }
 
-// settle makes an error terminal that a retry cannot resolve.
+// settle makes an error terminal if a retry cannot resolve it.
 func settle(err error) error {
 	switch {
 	case reference.IsRefused(err):

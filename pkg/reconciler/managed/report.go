@@ -17,11 +17,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// silentConflicts is the number of conflicts in a row that are not reported. After that something else keeps changing
-// the object, or it is not the API server that says "conflict".
+// silentConflicts is the number of consecutive conflicts that are not reported. After more conflicts, another writer
+// keeps changing the object, or the conflicts do not come from the API server.
 const silentConflicts = 5
 
-// An end is how a pass ended: with an outcome or an error, and what became of its status.
+// An end is how a pass ended. It has the outcome or the error, and the result of the status write.
 type end struct {
 	outcome   outcome
 	err       error
@@ -30,7 +30,7 @@ type end struct {
 	undone    bool // what was created for an object that is gone
 }
 
-// conclude ends the pass, and answers the queue.
+// conclude ends the pass, and returns the result for the queue.
 func (p *pass) conclude(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
 	e := end{outcome: o, err: err}
 	for {
@@ -49,7 +49,7 @@ func (p *pass) conclude(ctx context.Context, o outcome, err error) (reconcile.Re
 	}
 }
 
-// concludeFacts are what is known of how the pass ended, as plain values.
+// concludeFacts returns the facts about the end of the pass as plain values.
 func (p *pass) concludeFacts(ctx context.Context, e end) lifecycle.ConcludeFacts {
 	f := lifecycle.ConcludeFacts{
 		Stop:             stopOf(e.err, p.state.Conflicts >= silentConflicts),
@@ -175,9 +175,9 @@ func (p *pass) completeStatus(o outcome) outcome {
 	return o
 }
 
-// warnSuperseded warns of a resource that a predecessor has created while the external resource of the object exists:
-// nothing is created beside it, and it is not looked for. It returns the reason of a warning that stays true, or
-// nothing.
+// warnSuperseded warns of a resource that a predecessor has created while the external resource of the object exists.
+// The reconciler neither creates another resource nor looks for that one. If the warning stays true, warnSuperseded
+// returns its reason, and otherwise "".
 func (p *pass) warnSuperseded() (reason string) {
 	if p.lastFacts.Attempt != lifecycle.Superseded || p.lastFacts.Presence != lifecycle.Present {
 		return ""
@@ -206,7 +206,7 @@ func (p *pass) setUpToDate(o outcome) {
 	}
 }
 
-// handled puts the generation and the request for a reconcile that this pass handled into the status.
+// handled records in the status which generation and which request for a reconcile this pass has handled.
 func (p *object) handled() {
 	if g, ok := p.mg.(resource.GenerationObserver); ok {
 		g.SetObservedGeneration(p.generation)
@@ -217,7 +217,8 @@ func (p *object) handled() {
 	}
 }
 
-// report emits the events of the pass, updates the memory of the object, and says when it is reconciled again.
+// report emits the events of the pass, updates the memory of the object, and returns when the object is reconciled
+// again.
 func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	switch c {
 	case lifecycle.Requeue:
@@ -240,7 +241,7 @@ func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	}
 }
 
-// finishSilently ends a pass after which there is nothing to write: the object was released, or is gone.
+// finishSilently ends a pass that has no status to write, because the object is gone or its finalizer was removed.
 func (p *pass) finishSilently(e end) next {
 	gone := e.status == lifecycle.NotWritten && e.err != nil
 	if gone {
@@ -258,7 +259,7 @@ func (p *pass) finishSilently(e end) next {
 	return next{}
 }
 
-// requeueConflict asks for another pass, with the back-off of the queue and in silence: what was read was stale.
+// requeueConflict requeues the object with the backoff of the queue after a stale read. It reports nothing.
 func (p *pass) requeueConflict(o outcome) next {
 	p.state.Conflicts++
 	p.emitEvents()
@@ -268,7 +269,7 @@ func (p *pass) requeueConflict(o outcome) next {
 	return next{backoff: true}
 }
 
-// fencedResult ends a pass that must not act, or not report: the process that may does so.
+// fencedResult ends a pass in which this process must not act or report. Another process does so.
 func (p *journal) fencedResult(e end) next {
 	if e.status != lifecycle.NotWritten {
 		p.emitEvents()
@@ -282,7 +283,7 @@ func (p *journal) fencedResult(e end) next {
 	return next{err: p.redact(err)}
 }
 
-// recheckTerminal ends a pass in which nothing was called because nothing has changed.
+// recheckTerminal ends a pass that called nothing, because nothing has changed since the terminal error.
 func (p *schedule) recheckTerminal() time.Duration {
 	p.outcomeLabel, p.nextPriority = "awaiting-cause", lifecycle.Poll
 	next := max(min(p.jitter(p.interval()), p.state.Stop.Until.Sub(p.now())), time.Millisecond)
@@ -291,7 +292,7 @@ func (p *schedule) recheckTerminal() time.Duration {
 	return next
 }
 
-// interruptedResult ends a pass that was not finished because the process is asked to stop.
+// interruptedResult ends an unfinished pass, because the process is asked to stop.
 func (p *journal) interruptedResult(e end) next {
 	p.emitEvents()
 	p.outcomeLabel = "interrupted"
@@ -299,7 +300,7 @@ func (p *journal) interruptedResult(e end) next {
 	return next{err: p.redact(e.err)}
 }
 
-// reportOutcome ends a pass whose status was written, or could not be.
+// reportOutcome ends a pass after an attempt to write its status.
 func (p *pass) reportOutcome(e end) next {
 	terminal := isTerminal(e.err)
 	p.state.Conflicts = 0
@@ -315,7 +316,7 @@ func (p *pass) reportOutcome(e end) next {
 	return p.nextAfter(e)
 }
 
-// nextAfter returns what the queue is to do with the object.
+// nextAfter returns when the queue hands out the object again, and with which priority.
 func (p *pass) nextAfter(e end) next {
 	terminal := isTerminal(e.err)
 	switch o := e.outcome; {

@@ -17,9 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// recall restores the last creation that the state has, or an attempt with unknown result, if the API server was
-// restored to an earlier state without it. A record of an earlier creation, or of the same one before its end, is
-// older.
+// recall restores the last creation in the memory, or an attempt with unknown result, after the API server was
+// restored to an earlier state without it. The record is older if it is of an earlier creation, or of the same
+// creation before its end.
 func (p *creationRecord) recall() bool {
 	if p.r.named {
 		p.restore()
@@ -44,10 +44,10 @@ func (p *creationRecord) recall() bool {
 	return false
 }
 
-// restore restores the record of the last creation if another writer has removed it, or a part of it, from the
-// metadata, or has written an earlier one. "kubectl replace", Helm --force and Argo CD's Replace=true do that: they
-// replace the object by the manifest, and keep its status. The record is known from the memory of this process, and
-// from the condition Created. It is stored before any external call.
+// restore restores the record of the last creation if another writer has removed a part of it from the metadata, or
+// has written an earlier record. "kubectl replace", Helm --force and Argo CD's Replace=true do that, because they
+// replace the object with the manifest and keep its status. The memory of this process and the condition Created have
+// the record. It is stored before any external call.
 func (p *creationRecord) restore() {
 	if p.r.named { // there is no record, but the resource may not be observed yet
 		unheld := p.state.Creation == createdHere && p.r.finalizer == nil && !meta.WasDeleted(p.mg) &&
@@ -81,8 +81,8 @@ func (p *creationRecord) restore() {
 	}
 }
 
-// restoreAttempt restores the record of an attempt with unknown result, if all of it is missing, or all but its id.
-// If only the time is missing, a user has removed it to say that it is safe to proceed.
+// restoreAttempt restores the record of an attempt with unknown result, if all of it is missing, or all but its ID.
+// If only the time is missing, a user has removed the time to answer that it is safe to proceed.
 func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
 	marks := mg.GetAnnotations()
 	pending := marks[meta.AnnotationKeyExternalCreatePending]
@@ -99,7 +99,7 @@ func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
 	return true
 }
 
-// unended reports whether the record is of an attempt whose end the state has, before it ended.
+// unended reports whether the record shows an attempt in progress although the memory has the end of the attempt.
 func (p *creationRecord) unended() bool {
 	_, mark, _ := p.state.known()
 	of, _, ended := strings.Cut(mark, "/")
@@ -108,8 +108,8 @@ func (p *creationRecord) unended() bool {
 	return ended && id == of && result == ""
 }
 
-// contradicted returns the creation or attempt of the state, and reports whether the object is marked with another
-// one.
+// contradicted returns the creation or attempt in the memory, and reports whether the annotations of the object
+// record another one.
 func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	name, mark, _ = p.state.known()
 	of, _, _ := strings.Cut(mark, "/")
@@ -118,8 +118,9 @@ func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
 }
 
-// storeRestoredUnlessPaused stores the restored record in a pass without external calls: this process may end before
-// the next pass with one. A paused object is not changed, except for a record that no other process would know.
+// storeRestoredUnlessPaused stores the restored record in a pass without external calls, because this process may end
+// before the next pass with external calls. It does not change a paused object, except for a record that no other
+// process would know.
 func (p *creationRecord) storeRestoredUnlessPaused(ctx context.Context) error {
 	if p.r.halted(p.mg) && !p.restoredUnreported() {
 		return nil
@@ -129,7 +130,7 @@ func (p *creationRecord) storeRestoredUnlessPaused(ctx context.Context) error {
 }
 
 // restoredUnreported reports whether restored annotations are missing from the status, so that only this process
-// knows them. The finalizer is none of them: a user may remove it from a paused object to let it go.
+// knows them. The finalizer does not count, because a user may remove it from a paused object to release the object.
 func (p *creationRecord) restoredUnreported() bool {
 	before, now := p.newest.GetAnnotations(), p.mg.GetAnnotations()
 	if !p.restored || maps.Equal(before, now) {
@@ -142,8 +143,8 @@ func (p *creationRecord) restoredUnreported() bool {
 		before[meta.AnnotationKeyBackendIdentity] != now[meta.AnnotationKeyBackendIdentity]
 }
 
-// preparedOrStored prepares the object. If that fails, the record that was restored before is stored all the same,
-// without the changes of the preparation.
+// preparedOrStored prepares the object. If that fails, it still stores the restored record, without the changes of
+// the preparation.
 func (p *clientSession) preparedOrStored(ctx context.Context) error {
 	if !p.restored {
 		return p.prepare(ctx)
@@ -185,8 +186,9 @@ func (p *creationRecord) rememberOperation() {
 	}
 }
 
-// replaced reports whether a replace has removed the record of the last creation, which is known without it, and
-// has written another external name. If the resource of that name is being deleted, the object stands for it.
+// replaced reports whether a replace has removed the record of the last creation and has written another external
+// name. The record is known from the memory or the status. If the resource with the new name is being deleted,
+// replaced returns false.
 func (p *creationRecord) replaced() bool {
 	name := meta.GetExternalName(p.mg)
 	if id, _ := attemptOf(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {

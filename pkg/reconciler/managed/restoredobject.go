@@ -12,15 +12,17 @@ import (
 )
 
 // WithRestoreElsewhere lets an object that was restored from a backup under another namespace or name take over the
-// external resource of its original, if its annotation moorage.dev/restored-from names it. The default is that only
-// an object with the same kind, namespace and name may. With this option, every user who may edit an object can
-// name any stamp that they know: give it only for the time of a restore.
+// external resource of the original object. The annotation moorage.dev/restored-from of the object has to name the
+// original object. By default only an object with the same kind, namespace and name may take the resource over.
+//
+// With this option, every user who may edit an object can name any [Stamp] that they know. Give the option only
+// during a restore.
 func WithRestoreElsewhere() ReconcilerOption {
 	return func(r *Reconciler) { r.restoreElsewhere = true }
 }
 
-// recordOwnerBefore records the object from which this one takes over its external resource: it may take over its
-// connection Secret as well, in this pass or a later one.
+// recordOwnerBefore records the original object from which this object takes over the external resource. This object
+// may then also take over the connection Secret of the original, in this pass or a later one.
 func (p *creationRecord) recordOwnerBefore() {
 	if p.takesOverRestored() {
 		before := string(p.mg.GetUID()) + "/" + p.observation.OwnerStamp.part(stampUID)
@@ -28,9 +30,8 @@ func (p *creationRecord) recordOwnerBefore() {
 	}
 }
 
-// takesOverRestored reports whether the observed resource belongs to the object that this one was restored from,
-// and is to be taken over. A user requests that once for each UID: a value that Git writes again later has no
-// effect.
+// takesOverRestored reports whether the observed resource belongs to the original of this restored object and has to
+// be taken over. A user requests that once for each UID. A value that Git writes again later has no effect.
 func (p *creationRecord) takesOverRestored() bool {
 	found := p.observation.OwnerStamp
 	if p.observation.Owner != OwnerOther {
@@ -46,8 +47,8 @@ func (p *creationRecord) takesOverRestored() bool {
 	return from == string(found) && (here || p.r.restoreElsewhere && cluster != "") || from == cluster && here
 }
 
-// ownerBefore returns the stamp, without a cluster, of this object with the UID of the one whose external resource
-// it took over, or "".
+// ownerBefore returns the stamp, without a cluster, of the original object whose external resource this object took
+// over. If there is none, it returns "".
 func (p *creationRecord) ownerBefore() (stamp Stamp) {
 	own, before, _ := strings.Cut(p.mg.GetAnnotations()[meta.AnnotationKeyRestoredOwner], "/")
 	if own == string(p.mg.GetUID()) && before != "" {
@@ -57,8 +58,8 @@ func (p *creationRecord) ownerBefore() (stamp Stamp) {
 	return stamp
 }
 
-// restoredFrom returns how an object can take over the resource of the one that it may have been restored from, or
-// "" if that is impossible.
+// restoredFrom returns how an object can take over the resource of the object from which it may have been restored.
+// It returns "" if that is impossible.
 func (p *creationRecord) restoredFrom() string {
 	found := p.observation.OwnerStamp
 	if !found.names(p.stampOfKey()) || strings.HasSuffix(string(found), "/"+string(p.mg.GetUID())) {
@@ -92,8 +93,8 @@ func (p *clientSession) rememberFound() {
 	p.storeBackend()
 }
 
-// endRestore removes the annotation of a user once the external resource has the mark of this object, and records
-// that it was handled. The pass after the takeover does that.
+// endRestore removes the annotation that requested the takeover once the external resource has the stamp of this
+// object, and records that the request was handled. The pass after the takeover calls it.
 func (p *creationRecord) endRestore() {
 	if p.claimed || p.observation.Owner != OwnerOurs || p.mg.GetAnnotations()[meta.AnnotationKeyRestoredFrom] == "" {
 		return

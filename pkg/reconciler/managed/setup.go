@@ -30,26 +30,31 @@ type watch struct {
 	handler handler.EventHandler
 }
 
-// WithWatch makes the controller that [Setup] or [SetupGated] adds look at the
-// objects that the handler enqueues when an object of the given type changes, such
-// as those that use a configuration (see providerconfig.EnqueueUsers). It may be
-// given several times. The default is to watch the kind and what its objects refer
-// to. Each event makes its objects wait no longer for whatever they wait for.
+// WithWatch adds a watch to the controller that [Setup] or [SetupGated] adds. When an object of the given type
+// changes, the controller reconciles the objects that the handler enqueues. An example is the objects that use a
+// configuration, see providerconfig.EnqueueUsers.
+//
+// The option may be given several times. By default the controller watches only the kind and the objects that it
+// refers to. An event also ends any wait of the objects that the handler enqueues, such as a backoff or the wait
+// after a terminal error.
 func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
 	return func(r *Reconciler) { r.watches = append(r.watches, watch{object, h}) }
 }
 
-// Setup adds a controller for the kind to the manager. It is all the wiring a
-// provider needs: the controller's name, its watches with [Reconciler.Predicate]
-// and [Reconciler.References], its workers and back-off, a recorder of events, and
-// logger, poll interval and rate limiter as the options say, and a check of its workers
-// for the health endpoint (see [WithLivenessCheck]). The zero value of
-// controller.Options means its defaults. Reconciler options are applied last, so
-// they win.
+// Setup adds a controller for the kind to the manager. A provider needs no other wiring. Setup sets:
 //
-// It returns an error if the kind is not registered in the scheme of the
-// manager, or is no resource.Managed, and one that names each option that
-// contradicts another one or has a value that is not defined.
+//   - the name of the controller,
+//   - its watches, with [Reconciler.Predicate] and [Reconciler.References],
+//   - its workers, backoff, logger, poll interval and rate limiter, as the options say,
+//   - its recorder of events,
+//   - a check of its workers for the health endpoint, see [WithLivenessCheck].
+//
+// The zero value of controller.Options means its defaults. Reconciler options are applied last and override
+// controller.Options.
+//
+// Setup returns an error if the kind is not registered in the scheme of the manager, or does not implement
+// resource.Managed. It also returns an error that names each option that contradicts another option or has an
+// undefined value.
 func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...ReconcilerOption) error {
 	name := controllerName(of)
 	mg, err := example(m, of, ro)
@@ -86,9 +91,9 @@ func (r *Reconciler) lifetime() source.Source {
 	})
 }
 
-// SetupGated is [Setup] for a kind that may not be served: its controller runs
-// while the gate sees its CustomResourceDefinition, and ends when that goes. Give
-// the gate to the manager, once for all kinds.
+// SetupGated is [Setup] for a kind whose CustomResourceDefinition may not exist. The controller starts when the gate
+// sees the CustomResourceDefinition, and stops when the CustomResourceDefinition is removed. Add the gate to the
+// manager once, and share it among all kinds.
 func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o controller.Options,
 	ro ...ReconcilerOption) error {
 	mg, err := example(m, of, ro)

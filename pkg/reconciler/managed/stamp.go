@@ -14,25 +14,28 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// StampKey is the key under which a Stamp is stored in the metadata of an external resource. A connection Secret
-// has that of its object, without a cluster, in an annotation with this key: a backup may lose owner references.
+// StampKey is the key under which a Stamp is stored in the metadata of an external resource.
+//
+// A connection Secret has an annotation with this key, too, because a backup may lose its owner reference. The value
+// is the Stamp of the object without the cluster.
 const StampKey = "moorage.dev/owner"
 
-// A Stamp identifies the one object that owns an external resource: cluster, group and kind, namespace and name,
-// and UID. The kind is part of it because the resources of two kinds may be the same external thing (a key-value
-// bucket is also a stream); the UID is, because an object that is created again under an old name does not inherit.
+// A Stamp identifies the one object that owns an external resource. It consists of cluster, group, kind, namespace,
+// name and UID. It has the kind because objects of two kinds may represent the same external resource: a key-value
+// bucket may also be a stream. It has the UID because a new object with the name of a deleted object does not own the
+// resource of that object.
 type Stamp string
 
-// NewStamp returns the stamp of a managed resource of the given kind in the cluster with the given UID, see
-// ClusterUID.
+// NewStamp returns the stamp of a managed resource. The arguments are the UID of the cluster, see [ClusterUID], and
+// the kind of the managed resource.
 func NewStamp(cluster types.UID, of schema.GroupKind, mg resource.Managed) Stamp {
 	return Stamp(strings.Join([]string{
 		string(cluster), of.Group, of.Kind, mg.GetNamespace(), mg.GetName(), string(mg.GetUID()),
 	}, "/"))
 }
 
-// Owner returns the owner of an external resource with the stamp found (empty if there is none) for the object with
-// the stamp s.
+// Owner compares the stamp found on an external resource with the stamp s of an object, and returns the owner of the
+// resource from the object's point of view. An empty found means that the resource has no stamp.
 func (s Stamp) Owner(found string) Owner {
 	switch found {
 	case "":
@@ -65,7 +68,7 @@ const (
 )
 
 // ClusterUID returns the UID of the namespace kube-system, which identifies a Kubernetes cluster for its lifetime.
-// It needs permission to get that namespace. Call it once per process, with a reader that has no cache.
+// The reader needs the verb get for that namespace, and should have no cache. Call ClusterUID once per process.
 func ClusterUID(ctx context.Context, r client.Reader) (types.UID, error) {
 	ns := &corev1.Namespace{}
 	if err := r.Get(ctx, client.ObjectKey{Name: "kube-system"}, ns); err != nil {
@@ -75,8 +78,8 @@ func ClusterUID(ctx context.Context, r client.Reader) (types.UID, error) {
 	return ns.GetUID(), nil
 }
 
-// Namespace returns the namespace of the object in the stamp, in any cluster. It returns "" for a cluster-scoped
-// object, and if this is no stamp.
+// Namespace returns the namespace of the object that the stamp identifies, in any cluster. It returns "" for a
+// cluster-scoped object and for an invalid stamp.
 func (s Stamp) Namespace() string {
 	return s.part(stampNamespace)
 }

@@ -36,7 +36,7 @@ var (
 )
 
 // setCondition sets a condition, with the time of the clock and the generation of this pass. It ignores a condition
-// without a type, and one that the object has already, which is the common case.
+// without a type. Usually the object has the condition already, and setCondition does nothing.
 func (p *object) setCondition(c commonv1.Condition) {
 	if c.Type == "" {
 		return
@@ -48,12 +48,15 @@ func (p *object) setCondition(c commonv1.Condition) {
 	}
 }
 
-// writeStatus writes the status changes of this pass, and nothing if there are none. The write has the newest known
-// resource version as a precondition: without it, it would overwrite the status of other writers, or of an object
-// that was created again under the name. After a conflict the changes are applied to the present status, unless
-// another pass has reported since: then the observation of this one is older. After the end of its lease the
-// process writes no status: it would overwrite that of the new leader, which would not notice. A lease whose end is
-// unknown is assumed to be valid.
+// writeStatus writes the status changes of this pass, if there are any. The precondition of the write is the newest
+// known resourceVersion. Otherwise the write could overwrite the status of another writer, or of a recreated object
+// with the same name.
+//
+// After a conflict it applies the changes to the current status, unless another pass has reported since. In that case
+// the observation of this pass is older.
+//
+// After the end of its lease the process writes no status, because it would overwrite the status of the new leader,
+// which would not notice. If the end of the lease is unknown, the lease is assumed to be valid.
 func (p *creationRecord) writeStatus(ctx context.Context) error {
 	p.stamp()
 	if p.newest == p.read && sameStatus(p.read, p.mg) { // otherwise the patch decides
@@ -66,9 +69,9 @@ func (p *creationRecord) writeStatus(ctx context.Context) error {
 	return p.putStatus(ctx)
 }
 
-// stamp sets the generation of this pass on conditions that the author's code has set in it. Setting a condition
-// removes its generation, so a condition without one was set in this pass, or another runtime has written it
-// without: that one is of this generation only if this pass has observed.
+// stamp sets the generation of this pass on conditions that the author's code has set in it. SetConditions clears the
+// generation of a condition. So a condition without a generation was set in this pass, or another runtime has written
+// it. In the second case, stamp sets the generation only if this pass has observed.
 func (p *creationRecord) stamp() {
 	for _, t := range ownTypes {
 		if c := p.mg.GetCondition(t); c.ObservedGeneration == 0 && (p.observedOnce || c != p.read.GetCondition(t)) {
@@ -77,7 +80,7 @@ func (p *creationRecord) stamp() {
 	}
 }
 
-// notOurs returns the error of a status that is left to another process.
+// notOurs returns the error for a status that another process has to write.
 func (p *object) notOurs() error {
 	const why = "the lease of this process is over, and another one may have told since how the object is"
 
@@ -106,8 +109,8 @@ func (p *object) putStatus(ctx context.Context) error {
 	return p.patchStatus(ctx)
 }
 
-// statusChanged reports whether conditions that only a pass sets have changed since this pass has read them. That
-// was a pass of another process, or one that this process has not read yet.
+// statusChanged reports whether conditions that only a pass sets have changed since this pass has read them. Another
+// process has then made a pass, or this process has made a pass whose status it has not read yet.
 func (p *object) statusChanged(now resource.Managed) bool {
 	is, isObserver := now.(resource.GenerationObserver)
 	was, wasObserver := p.read.(resource.GenerationObserver)
@@ -120,7 +123,7 @@ func (p *object) statusChanged(now resource.Managed) bool {
 	})
 }
 
-// conflict returns the conflict error of a pass that has read the object before a change.
+// conflict returns the conflict error of a pass whose object has changed since it was read.
 func (p *object) conflict(what string) error {
 	kind := schema.GroupResource{Group: p.r.of.Group, Resource: p.r.of.Kind}
 
@@ -185,8 +188,8 @@ func (p *object) statuses() (newest, desired statusImage, err error) {
 	}, nil
 }
 
-// sameStatus reports whether the status of two versions of an object is certainly the same. It is cheaper than an
-// image.
+// sameStatus reports whether the status of two versions of an object is certainly equal. It is cheaper than a
+// comparison of their JSON.
 func sameStatus(a, b resource.Managed) bool {
 	is, ok := statusPart(a)
 	was, ok2 := statusPart(b)
@@ -197,7 +200,7 @@ func sameStatus(a, b resource.Managed) bool {
 	return reflect.DeepEqual(is, was)
 }
 
-// stampOthers sets the generation on conditions of other types than ours that were set in this pass.
+// stampOthers sets the generation on conditions with types of other owners that were set in this pass.
 func stampOthers(read, mine []commonv1.Condition, generation int64) {
 	for i, c := range mine {
 		if c.ObservedGeneration == 0 && !slices.Contains(read, c) {
@@ -206,8 +209,8 @@ func stampOthers(read, mine []commonv1.Condition, generation int64) {
 	}
 }
 
-// worthWriting reports whether a change of the status has to be written now: a change that the API server does not
-// store, or one of volatile fields, can wait.
+// worthWriting reports whether a change of the status has to be written now. A change that the API server does not
+// store, or a change of only volatile fields, can wait.
 func (p *object) worthWriting(newest statusImage, patch map[string]any) bool {
 	if len(patch) == 0 {
 		return false

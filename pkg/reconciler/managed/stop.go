@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// A stop is the error of a pass that ends here, for a reason that is no failure of the object.
+// A stop is the error of a pass that ends without a failure of the object.
 type stop struct {
 	reason lifecycle.Stop
 	text   string
@@ -21,17 +21,17 @@ func (s *stop) Error() string { return s.text }
 
 // The stops that say nothing but their reason.
 var (
-	// errReplaced says that the object is gone, or that another one has its name.
+	// errReplaced means that the object is gone, or that another object has its name.
 	errReplaced = &stop{reason: lifecycle.ObjectGone, text: "the object was deleted or replaced meanwhile"}
 
-	// errFenced says that something was not done because this process must not act, or is asked to stop.
+	// errFenced means that an action was not begun, because this process must not act or is asked to stop.
 	errFenced = &stop{reason: lifecycle.Fenced, text: "not begun"}
 
-	// errCauseUnchanged says that nothing has changed of what a terminal error waits for.
+	// errCauseUnchanged means that nothing has changed that could resolve a terminal error.
 	errCauseUnchanged = &stop{reason: lifecycle.CauseUnchanged, text: "nothing has changed since the last error"}
 
-	// errDeletedButCached says that an object is gone which the cache still has. What is known of it is kept until the
-	// cache has noticed.
+	// errDeletedButCached means that the object is gone but still in the cache. The memory of the object is kept until
+	// the cache no longer has the object.
 	errDeletedButCached = &stop{reason: lifecycle.Later, text: "the object is gone, and the cache does not know yet"}
 )
 
@@ -40,7 +40,8 @@ func tryLater(label string, after time.Duration) error {
 	return &stop{reason: lifecycle.Later, text: "tried again later: " + label, label: label, after: after}
 }
 
-// stopOf returns why a pass ended with an error. A conflict that persists does not hide that the process is fenced.
+// stopOf returns why a pass ended with an error. If the error is both fenced and a conflict, and conflicts persist,
+// it returns that the process is fenced.
 func stopOf(err error, conflictsPersist bool) lifecycle.Stop {
 	fenced := err != nil && errors.Is(err, errFenced) && !isPanic(err)
 	switch {
@@ -71,7 +72,7 @@ func asLater(err error) *stop {
 	return s
 }
 
-// statusWriteOf returns what became of a write of the status.
+// statusWriteOf returns the result of a status write, given its error.
 func statusWriteOf(err error) lifecycle.StatusWrite {
 	switch {
 	case err == nil:
@@ -87,5 +88,5 @@ func statusWriteOf(err error) lifecycle.StatusWrite {
 	}
 }
 
-// conflicts says whether an error is a conflict. Of no error it costs nothing to find out.
+// conflicts reports whether an error is a conflict. For nil it does so without a cost.
 func conflicts(err error) bool { return err != nil && kerrors.IsConflict(err) }

@@ -32,9 +32,9 @@ const (
 	statusTimeout = 10 * time.Second
 )
 
-// store writes the finalizer and annotations of this pass, and the fields that were filled by preparation and by
-// Observe. It sends the difference to the last answer in one merge patch that fails after a stale read, and nothing
-// if there is none.
+// store writes the finalizer and the annotations of this pass, and the fields that initializers, references and
+// Observe have set. It sends the difference from the last response in one merge patch that fails after a stale read.
+// If there is no difference, it sends nothing.
 func (p *object) store(ctx context.Context, what telemetry.Write) error {
 	body := mergepatch.Merge(p.initPatch, p.lateInitPatch)
 	metadata := map[string]any{}
@@ -101,8 +101,8 @@ func difference(before, after map[string]string) map[string]any {
 }
 
 // withName adds the external name to changes that record a creation. After an unnoticed restore of the API server,
-// the known resource version may belong to another state of the object, without the name. A deterministic name is
-// not recorded so: the restored name may be set by the user.
+// the known resourceVersion may belong to another state of the object, which lacks the name. A deterministic name is
+// not added, because a user may have set the restored name.
 func (p *object) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
 	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
@@ -110,8 +110,8 @@ func (p *object) withName(changes map[string]any) {
 	}
 }
 
-// withRecord adds the record of a creation to the note that its user was asked about it, for the same reason: a
-// note without the record would mean that nothing was created.
+// withRecord adds the record of a creation to the note that its user was asked about it. After an unnoticed restore
+// of the API server the object may lack the record, and the note alone would mean that nothing was created.
 func (p *object) withRecord(changes map[string]any) {
 	if _, noted := changes[meta.AnnotationKeyWasUnresolved].(string); !noted {
 		return
@@ -123,8 +123,8 @@ func (p *object) withRecord(changes map[string]any) {
 	}
 }
 
-// precondition adds the resource version of the object to the metadata of a patch, so that it fails for another
-// version.
+// precondition adds the resourceVersion of the object to the metadata of a patch. The patch then fails if the object
+// has another version.
 func (p *object) precondition(metadata map[string]any) map[string]any {
 	if uid := p.mg.GetUID(); uid != "" {
 		metadata["uid"] = uid
@@ -136,9 +136,9 @@ func (p *object) precondition(metadata map[string]any) map[string]any {
 	return metadata
 }
 
-// recordWasLost reports whether the external name, or a mark of the creation, is missing from the answer to a write
-// that did not change it: the API server was restored, and has used the same resource version again. The pass must
-// not go on with an object that it has not decided on.
+// recordWasLost reports whether the response to a write lacks the external name or a mark of the creation, although
+// the write did not change it. The API server was then restored and has used the same resourceVersion again. The pass
+// must not continue with an object about which it has not decided.
 func (p *object) recordWasLost(recorded map[string]string, changes map[string]any) bool {
 	lost := func(key string) bool {
 		_, changed := changes[key]
@@ -162,10 +162,13 @@ func (p *object) storeWithoutFinalizer(ctx context.Context) error {
 	return p.replaceFinalizers(ctx, desired)
 }
 
-// patchAnnotations stores changes of annotations without a precondition except the UID of the object, and retries
-// until ctx ends. If the API server rejects them (they may be too large), only our own are sent: an annotation of a
-// client may be lost, an external name must not. A failed creation, and what an earlier pass could not store, are
-// stored only over the same creation: a delayed process must not overwrite the record of a later one.
+// patchAnnotations stores changes of annotations, and retries until ctx ends. Its only precondition is the UID of the
+// object.
+//
+// If the API server rejects the annotations, for example because they are too large, only the reconciler's own are
+// sent. An annotation of a client may be lost, but not an external name. A failed creation, and a result that an
+// earlier pass could not store, are stored only if the object still has the same creation. A delayed process must not
+// overwrite the record of a later creation.
 func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) error {
 	p.state.recordWrite(changes)
 	metadata := map[string]any{"annotations": changes}
@@ -244,9 +247,9 @@ func (p *object) patch(ctx context.Context, what telemetry.Write, desired resour
 	return nil
 }
 
-// vanished returns errReplaced if a write failed because the object is gone, and the error otherwise. Proxies
-// answer 404, too, and so does an API server that does not know the kind yet, or for a subresource that the kind
-// does not have: the object is gone only if a read of the object itself says so.
+// vanished returns errReplaced if a write failed because the object is gone, and the error otherwise. A 404 may also
+// come from a proxy, from an API server that does not serve the kind yet, or from a missing subresource. So vanished
+// reads the object to find out whether it is gone.
 func (p *object) vanished(ctx context.Context, err error) error {
 	if anotherUID(err) {
 		return errReplaced
@@ -258,8 +261,8 @@ func (p *object) vanished(ctx context.Context, err error) error {
 	return errReplaced
 }
 
-// anotherUID reports whether the answer to a patch with a UID means that the object has another one. The API server
-// answers that with Invalid, not with Conflict.
+// anotherUID reports whether the response to a patch with a UID means that the object has another UID. The status of
+// that response is Invalid, not Conflict.
 func anotherUID(err error) bool {
 	var status kerrors.APIStatus
 	if !kerrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -271,8 +274,9 @@ func anotherUID(err error) bool {
 	})
 }
 
-// adoptResponse adopts the answer of the API server to a write: its resource version, and the metadata that others
-// may have changed. The status that this pass has set, and the generation and deletion that it decided on, stay.
+// adoptResponse takes over the resourceVersion from the response to a write, and the metadata that other writers may
+// have changed. It keeps the status that this pass has set, and the generation and deletion timestamp on which the
+// pass has decided.
 func (p *object) adoptResponse(answer resource.Managed) {
 	p.newest = answer
 	p.mg.SetResourceVersion(answer.GetResourceVersion())

@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A notStoredError means that the API server answered a write with success, but its answer lacks what was sent: an
-// admission webhook or policy, or a proxy, dropped it.
+// A notStoredError means that the API server responded to a write with success but did not store everything. An
+// admission webhook, an admission policy or a proxy has dropped the missing fields.
 type notStoredError struct{ fields []string }
 
 func (e *notStoredError) Error() string {
@@ -39,8 +39,8 @@ const (
 	resultRoom       = 2 << 10
 )
 
-// checkRoom returns an error if the result of a Create cannot be stored beside the annotations: the external name
-// would be lost.
+// checkRoom returns an error if the annotations leave no room for the result of a Create. Otherwise the external name
+// could be lost.
 func checkRoom(annotations map[string]string) error {
 	size := 0
 	for key, value := range annotations {
@@ -56,9 +56,10 @@ func checkRoom(annotations map[string]string) error {
 		annotationsLimit, resultRoom)
 }
 
-// checkStored compares the answer to a write with the write: without our annotations and our finalizer no external
-// change may be made, because it would be unknown after a restart. Annotations of clients may be dropped. Labels of
-// an initializer may not: they would be sent again in each pass, for no visible reason.
+// checkStored compares a write with its response. It returns an error if our annotations or our finalizer were not
+// stored. Without them no external change may be made, because it would be unknown after a restart. Annotations of
+// clients may be dropped. Labels of an initializer may not, because they would be sent again in each pass for no
+// visible reason.
 func checkStored(sent, labels map[string]any, desired []string, answer resource.Managed) error {
 	var missing []string
 	stored := answer.GetAnnotations()

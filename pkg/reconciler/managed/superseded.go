@@ -25,8 +25,8 @@ const (
 		"if it is, set the annotation " + meta.AnnotationKeyExternalName + " to it"
 )
 
-// supersededAttempt returns the id of the attempt with unknown result, once the object stands for the later
-// resource of a predecessor: its result is not looked up any more.
+// supersededAttempt returns the ID of the attempt with unknown result that is no longer looked up, because the object
+// has taken over a later resource of a predecessor.
 func (p *creationRecord) supersededAttempt() string {
 	id, _ := attemptOf(p.mg)
 
@@ -35,7 +35,7 @@ func (p *creationRecord) supersededAttempt() string {
 		"look for it in the external system, and delete it if it is not needed", meta.GetExternalName(p.read), id)
 }
 
-// refusedAsSuperseded asks the user for which of the two external resources the object stands.
+// refusedAsSuperseded asks the user which of the two external resources belongs to the object.
 func (p *creationRecord) refusedAsSuperseded(o outcome) outcome {
 	err := p.supersededText(textSuperseded, p.superseded())
 	if meta.WasDeleted(p.mg) {
@@ -53,9 +53,10 @@ func (p *creationRecord) supersededText(text, domain string) error {
 	return p.redact(errors.Errorf(text, domain, p.read.GetAnnotations()[domain+keyName], meta.GetExternalName(p.mg)))
 }
 
-// superseded returns the domain of the predecessor that has created since this runtime last began to create, under
-// another external name than the object has, or "". A predecessor that runs again does not know our name. Once the
-// user has given the object the name of the predecessor, its marks are copied with it.
+// superseded returns the domain of a predecessor that has created another resource since this runtime last began to
+// create. The predecessor's external name then differs from the external name of the object. If there is none,
+// superseded returns "". A predecessor that runs again does not know our name. If the user gives the object the name
+// of the predecessor, the record of that creation is copied with it.
 func (p *creationRecord) superseded() (domain string) {
 	ours := meta.GetExternalName(p.mg)
 	for _, domain := range p.r.predecessors {
@@ -68,10 +69,11 @@ func (p *creationRecord) superseded() (domain string) {
 	return ""
 }
 
-// createdSince reports whether a predecessor has created after the last creation here was begun, or succeeded,
-// according to the marks of the object. The time of a failure does not count: the attempt was begun before. If the
-// user was asked about a creation and has removed its record, that answer covers the marks of the predecessor, too,
-// up to the time of that creation, or all of them if the note has no time.
+// createdSince reports whether a predecessor has created after the last creation here began or succeeded, according
+// to the annotations. The time of a failure does not count, because the attempt began before it.
+//
+// If the user was asked about a creation and has removed its record, the answer also covers the predecessor's
+// creations up to the time in the note. If the note has no time, the answer covers all of them.
 func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 	theirs := annotationOf(mg, domain, keySucceeded)
 	if theirs == "" || theirs == mg.GetAnnotations()[meta.AnnotationKeyExternalCreateSucceeded] {

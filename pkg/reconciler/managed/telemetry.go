@@ -14,20 +14,21 @@ import (
 )
 
 // WithMetricsPrefix sets the prefix of all metric names. The default is "moorage". With "crossplane", the metrics
-// that crossplane has (times to the first reconcile, to readiness, of deletion and of drift, and how many objects
-// exist, are ready and are synced) have its names, so that its dashboards continue to work.
+// that crossplane also has get the names of crossplane, so that its dashboards continue to work. These metrics are
+// the times to the first reconcile, to readiness, of deletion and of drift, and the numbers of existing, ready and
+// synced objects.
 func WithMetricsPrefix(prefix string) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.Prefix = prefix }
 }
 
-// WithMetricsRegisterer sets where metrics are registered. The default is
-// controller-runtime's registry, which a manager serves.
+// WithMetricsRegisterer sets the registry of the metrics. The default is the registry of controller-runtime, which a
+// manager serves.
 func WithMetricsRegisterer(registerer prometheus.Registerer) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.Registerer = registerer }
 }
 
-// WithTracerProvider makes a span of each pass, and one of each external call in it. Spans contain no secrets. The
-// default is no spans; otel.GetTracerProvider returns the global provider of the program.
+// WithTracerProvider makes a span for each pass, and a span for each external call in it. Spans contain no secrets.
+// By default there are no spans. otel.GetTracerProvider returns the global provider of the program.
 func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.TracerProvider = provider }
 }
@@ -43,8 +44,8 @@ var outcomes = []string{
 	"let-go-failed", "store-failed", "intent-failed", "result-failed", "failed",
 }
 
-// newTelemetry makes the recorder of metrics and spans. Metrics whose names are registered already are not served,
-// and nothing else is lost.
+// newTelemetry makes the recorder of metrics and spans. Metrics whose names are already registered are not served.
+// Everything else works nevertheless.
 func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	r.observability.Clock = r.clock
 	r.observability.Outcomes = outcomes
@@ -60,7 +61,7 @@ func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	return recorder
 }
 
-// instrumentGuarded makes a call that is given the object. Metadata that the call removes are restored.
+// instrumentGuarded makes a call that gets the object, and restores metadata that the call removes.
 func (p *clientSession) instrumentGuarded(ctx context.Context, step telemetry.Step,
 	call func(context.Context) error) error {
 	defer p.restoreProtected(p.protectedMetadata())
@@ -75,8 +76,8 @@ func (p *clientSession) restoreProtected(b protectedMetadata) {
 	}
 }
 
-// instrument makes an external call that is counted, timed and traced. A panic is an error of the call, and so is
-// an error whose text panics: after a Create it leaves the result unknown.
+// instrument makes an external call, and counts, times and traces it. If the call panics, or the text of its error
+// panics, the result is an error. After a Create such an error leaves the result unknown.
 func (p *clientSession) instrument(ctx context.Context, step telemetry.Step, call func(context.Context) error) error {
 	ctx, made := p.r.telemetry.Step(ctx, step)
 	err := p.guarded(step.String(), func() error { return call(ctx) })
@@ -123,7 +124,7 @@ func (p *clientSession) compare(o ExternalObservation) {
 	}
 }
 
-// recordDeleted records the end of the object in the metrics.
+// recordDeleted records in the metrics that the object was deleted.
 func (p *clientSession) recordDeleted() {
 	if meta.WasDeleted(p.mg) {
 		p.r.telemetry.Deleted(&p.state.counted, p.mg)

@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithTypedExternalConnector sets the connector to the external system for a kind of the Go type T. A connector
-// that is an [ExternalDisconnecter], too, is disconnected at the end of each pass.
+// WithTypedExternalConnector sets the connector to the external system for a kind with the Go type T. If the
+// connector is also an [ExternalDisconnecter], the reconciler calls its Disconnect at the end of each pass.
 func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnector[T]) ReconcilerOption {
 	return func(r *Reconciler) {
 		untyped := Untyped(c)
@@ -22,8 +22,8 @@ func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnector[T])
 	}
 }
 
-// Untyped returns an [ExternalConnecter] for a typed one. Connecting an object of another type than T is an error.
-// The result is an [ExternalDisconnecter] if c is.
+// Untyped returns an [ExternalConnecter] that calls a typed connector. Its Connect returns an error for an object of
+// another type than T. The result is an [ExternalDisconnecter] if c is one.
 func Untyped[T resource.Managed](c TypedExternalConnector[T]) ExternalConnecter {
 	connecter := untypedConnecter[T]{c}
 	if d, ok := c.(ExternalDisconnecter); ok {
@@ -89,7 +89,7 @@ func (r recoveringClient[T]) RecoverCreation(ctx context.Context, mg resource.Ma
 
 func (r recoveringClient[T]) RecoveryWindow() time.Duration { return r.recoverer.RecoveryWindow() }
 
-// An untypedClient asserts the type of the objects, which its connecter has checked.
+// An untypedClient converts objects to the type T, which its connecter has checked.
 type untypedClient[T resource.Managed] struct {
 	typed TypedExternalClient[T]
 }
@@ -97,7 +97,7 @@ type untypedClient[T resource.Managed] struct {
 // Unwrap returns the typed client, which may have optional interfaces.
 func (u untypedClient[T]) Unwrap() any { return u.typed }
 
-// An untypedLister asserts the type of the objects, which its connecter has checked.
+// An untypedLister converts objects to the type T, which its connecter has checked.
 type untypedLister[T resource.Managed] struct{ TypedExternalLister[T] }
 
 func (u untypedLister[T]) ObserveListed(ctx context.Context, mg resource.Managed,

@@ -10,16 +10,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// UnclaimedFinalizer is a placeholder finalizer that is set at creation, ideally by a MutatingAdmissionPolicy. It
-// closes a race: an API server may delete an object that had no finalizer when the delete began, even if one has
-// been stored since. The reconciler replaces it by its own finalizer when it claims the object, and removes it from
-// an object that is deleted before. It does not imply that there is an external resource.
+// UnclaimedFinalizer is a placeholder finalizer for new objects. A MutatingAdmissionPolicy should set it at creation.
+// It prevents a race: if an object has no finalizer when a delete begins, the API server may remove the object
+// although a finalizer was stored meanwhile.
+//
+// The reconciler replaces it with its own finalizer in the first pass that stores one. If the object is deleted
+// before that pass, the reconciler removes it. It does not imply that an external resource exists.
 const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
-// ensureFinalizer adds our finalizer to an object that is not deleted, in place of [UnclaimedFinalizer], and
-// reports whether that changed anything. An author's finalizer is there already. Finalizers and marks of
-// predecessors are removed only after ours is stored: an admission policy may drop an addition, and let the removal
-// in the same write pass.
+// ensureFinalizer replaces [UnclaimedFinalizer] by our finalizer on an object that is not being deleted, and reports
+// whether that changed anything. If the author has a finalizer, it is there already.
+//
+// Finalizers and annotations of predecessors are removed only after our finalizer is stored. Otherwise an admission
+// policy might drop the addition but accept the removal in the same write.
 func (p *object) ensureFinalizer(mg resource.Managed) bool {
 	if meta.WasDeleted(mg) || p.r.finalizer != nil && !p.finalizerAdded {
 		return false
@@ -38,7 +41,8 @@ func (p *object) ensureFinalizer(mg resource.Managed) bool {
 	return true
 }
 
-// ignore ends a pass of a deleted object that is not ours. An object that was never claimed may go.
+// ignore ends a pass over a deleted object without our finalizer. It removes [UnclaimedFinalizer], so that an object
+// that was never claimed can be removed.
 func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 	p.warnLeft()
 	if !meta.FinalizerExists(p.mg, UnclaimedFinalizer) {

@@ -6,12 +6,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// undoCreate deletes the resource that this pass has created for an object that is gone by now, if that is the
-// cause of the failure. A finalizer does not always keep an object: an API server that deletes one reads it and, if
-// there is no finalizer, removes it a moment later, whatever was stored in between. So an object that had none when
-// this pass began may be gone without its finalizer, and only this pass knows what is left. The resource is not in
-// use yet, and it is ours, because Create has just succeeded, unless the observation after it has found another
-// owner. It is the one exception from one change per pass.
+// undoCreate deletes the resource that this pass has created, if the pass failed because the object is gone.
+//
+// A finalizer does not always keep an object. An API server that deletes an object reads it first. If the object has
+// no finalizer then, the API server removes it a moment later, even if a finalizer was stored in between. So an
+// object that had no finalizer when this pass began may be gone, and only this pass knows its resource.
+//
+// The resource is ours, because Create has just succeeded, unless the observation after Create has found another
+// owner. It is not in use yet. This deletion is the only exception from one change per pass.
 func (p *clientSession) undoCreate(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
@@ -36,7 +38,7 @@ func (p *clientSession) undoCreate(ctx context.Context) {
 	p.log().Info("Object is gone in spite of its finalizer; what was created for it is deleted")
 }
 
-// undoable says whether this pass has created what nothing but it knows of, if the object is gone.
+// undoable reports whether this pass has created a resource that no other pass would know of if the object is gone.
 func (p *clientSession) undoable() bool {
 	others := p.observed && p.observation.ResourceExists && p.observation.Owner == OwnerOther
 

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// checkOptions returns what [validate] says of options, without making a [Reconciler] of them.
+// checkOptions returns the errors of [validate] for options, without making a [Reconciler].
 func checkOptions(m manager.Manager, options []ReconcilerOption) error {
 	r := &Reconciler{config: defaultConfig(m)}
 	for _, option := range options {
@@ -22,8 +22,8 @@ func checkOptions(m manager.Manager, options []ReconcilerOption) error {
 	return validate(&r.config)
 }
 
-// validate returns an error for each option that contradicts another one and for each value of an option that is not
-// defined, joined. Options whose combination or value is documented, such as that the last one wins, are no error.
+// validate returns an error for each option that contradicts another option, and for each undefined value of an
+// option, joined. A combination or value that is documented is no error, for example that the last one wins.
 func validate(c *config) error {
 	return stderrors.Join(
 		checkCollaborators(c),
@@ -34,7 +34,7 @@ func validate(c *config) error {
 	)
 }
 
-// checkCollaborators returns an error for each option that was given nil where a pass calls what it was given.
+// checkCollaborators returns an error for each option with a nil value that a pass would call.
 func checkCollaborators(c *config) error {
 	wrapped, isWrapped := c.connecter.(*NopDisconnecter)
 	var all []error
@@ -60,7 +60,7 @@ func checkCollaborators(c *config) error {
 	return stderrors.Join(all...)
 }
 
-// checkCreation returns what is wrong with the options about creation and adoption.
+// checkCreation returns the errors in the options about creation and adoption.
 func checkCreation(c creationConfig) error {
 	var all []error
 	if c.named && c.tokens {
@@ -102,7 +102,8 @@ func checkSupported(c objectConfig) error {
 	return stderrors.Join(all...)
 }
 
-// checkPredecessors returns an error for each option that takes what is of this runtime for what a predecessor left.
+// checkPredecessors returns an error for each option that names a finalizer or annotation of this runtime as that of
+// a predecessor.
 func checkPredecessors(c objectConfig) error {
 	var all []error
 	for _, domain := range c.predecessors {
@@ -129,7 +130,7 @@ func checkPredecessors(c objectConfig) error {
 	return stderrors.Join(all...)
 }
 
-// isOwnDomain says whether the reconciler writes annotations of the domain.
+// isOwnDomain reports whether the reconciler writes annotations of the domain.
 func isOwnDomain(domain string) bool {
 	for key := range ownedAnnotations {
 		if strings.HasPrefix(key, domain+"/") {
@@ -140,7 +141,7 @@ func isOwnDomain(domain string) bool {
 	return false
 }
 
-// checkWrites returns an error for each value that can be written nowhere.
+// checkWrites returns an error for each value that cannot be written anywhere.
 func checkWrites(c objectConfig) error {
 	var all []error
 	for _, path := range c.volatile {

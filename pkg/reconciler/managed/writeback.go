@@ -58,8 +58,8 @@ func (u *inFlight) remove(key types.NamespacedName) {
 	delete(u.of, key)
 }
 
-// restored returns an error once the API server was restored to an earlier state: the caches belong to another
-// history, and no decision may be made any more.
+// restored returns an error once the API server was restored to an earlier state. The caches then have a state that
+// was reverted, and no decision may be made any more.
 func (r *Reconciler) restored() error {
 	if r.restores == nil {
 		return nil
@@ -68,7 +68,7 @@ func (r *Reconciler) restored() error {
 	return r.restores.Restored()
 }
 
-// A missingRecord is an object whose record of a creation the restore may have removed.
+// A missingRecord is an object whose record of a creation may be missing after the restore.
 type missingRecord struct {
 	key     types.NamespacedName
 	uid     types.UID
@@ -78,9 +78,9 @@ type missingRecord struct {
 	done    bool
 }
 
-// writeBack stores creations in an API server that was restored to an earlier state, as far as this process knows
-// them and the next one would not: it would create existing resources again. No pass begins any more, and an object
-// whose pass is under way is skipped until the pass has ended.
+// writeBack stores records of creations in an API server that was restored to an earlier state. It stores the records
+// that this process knows and the next process would not know, because that process would create existing resources
+// again. No pass begins any more. An object whose pass is in progress is skipped until the pass has ended.
 func (r *Reconciler) writeBack(ctx context.Context) {
 	if r.objects.Len() == 0 {
 		return
@@ -120,8 +120,8 @@ func retry(ctx context.Context, try func() bool, tell func()) {
 	}
 }
 
-// missingRecords returns the objects that may need a write: those that both the memory and the API server have. It
-// emits warnings about those that only the memory has.
+// missingRecords returns the objects that both the memory and the API server have, because they may need a write. It
+// emits warnings about objects that only the memory has.
 func (r *Reconciler) missingRecords(ctx context.Context) ([]*missingRecord, error) {
 	live, err := r.listAll(ctx)
 	if err != nil {
@@ -131,8 +131,8 @@ func (r *Reconciler) missingRecords(ctx context.Context) ([]*missingRecord, erro
 	return r.compare(ctx, live), nil
 }
 
-// listAll returns the objects that the API server itself has and the memory knows of. Without permission to list
-// all namespaces it lists those of the known objects.
+// listAll lists the objects from the API server, and returns those that the memory knows. Without permission to list
+// all namespaces it lists the namespaces of the known objects.
 func (r *Reconciler) listAll(ctx context.Context) (map[types.NamespacedName]resource.Managed, error) {
 	live := map[types.NamespacedName]resource.Managed{}
 	err := r.list(ctx, "", live)
@@ -221,8 +221,8 @@ func (r *Reconciler) compare(ctx context.Context,
 	return all
 }
 
-// recollect returns the memory of an object or, if there was no pass over it yet, that of the cached object: the
-// restore has not changed the cache.
+// recollect returns the memory of an object. If there was no pass over the object yet, it derives the memory from the
+// cached object, because the restore has not changed the cache.
 func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectState {
 	cached := r.newManaged()
 	if _, _, anything := d.state.known(); anything || d.state.Gone ||
@@ -241,7 +241,7 @@ func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectSta
 	return shown
 }
 
-// writeRecords tries once to write the record of each object whose pass is over, and returns the number of written
+// writeRecords tries once to write the record of each object whose pass has ended, and returns the number of written
 // records.
 func (r *Reconciler) writeRecords(ctx context.Context, all []*missingRecord) (written int) {
 	var mu sync.Mutex
@@ -263,7 +263,8 @@ func (r *Reconciler) writeRecords(ctx context.Context, all []*missingRecord) (wr
 	return written
 }
 
-// writeRecord reads one object, if need be, and writes its record. It reports whether anything was missing.
+// writeRecord writes the record of one object, and reads the object before if necessary. It reports whether anything
+// was missing.
 func (r *Reconciler) writeRecord(ctx context.Context, d *missingRecord) (written bool) {
 	if r.inFlight.has(d.key) {
 		d.err = errUnderWay
@@ -294,7 +295,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, d *missingRecord) (written
 	return written
 }
 
-// has reports whether a pass over the object is under way.
+// has reports whether a pass over the object is in progress.
 func (u *inFlight) has(key types.NamespacedName) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -302,8 +303,7 @@ func (u *inFlight) has(key types.NamespacedName) bool {
 	return u.of[key]
 }
 
-// warnNotWrittenBack emits a warning about a resource that was created for an object that the API server does not have
-// any more.
+// warnNotWrittenBack emits a warning about a resource whose object the API server no longer has.
 func (r *Reconciler) warnNotWrittenBack(d *missingRecord) {
 	d.done = true
 	external, attempt, anything := d.state.known()
@@ -317,8 +317,8 @@ func (r *Reconciler) warnNotWrittenBack(d *missingRecord) {
 		attempt)
 }
 
-// known returns the external name of the resource that was, or may have been, created for the object, and its
-// attempt, as far as they are known; and whether there is anything.
+// known returns the external name of the resource that was or may have been created for the object, and the attempt.
+// Either may be unknown. The last result reports whether anything is known.
 func (o *objectState) known() (name, attempt string, anything bool) {
 	cold := o.coldState
 	if cold == nil {
@@ -340,13 +340,13 @@ func (o *objectState) known() (name, attempt string, anything bool) {
 	}
 }
 
-// unrecorded reports whether a creation succeeded whose result could not be stored yet.
+// unrecorded reports whether a creation succeeded and its result could not be stored yet.
 func (t *coldState) unrecorded() bool {
 	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
 }
 
-// writeMissing writes the record of a creation, and the identity of its external system, that the memory has and
-// the object has not.
+// writeMissing writes the record of a creation, and the identity of its external system, if the memory has them and
+// the object does not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *missingRecord) (written bool, err error) {
 	p := creationRecord{object: r.objectOf(d.current, clone(d.current), d.state.acquire())}
 	identity := p.restoreIdentity()

@@ -1,9 +1,7 @@
-// Package fake has objects and a manager for tests that need a managed resource
-// or a manager and care little which.
+// Package fake has managed resources and a manager for tests.
 //
-// A Managed is a complete managed resource in memory: its JSON has metadata and
-// status as that of any other kind. Only what a test asks it to remember is in
-// it; nothing here talks to an API server.
+// A Managed is a complete managed resource in memory. Its JSON has metadata and status, like the JSON of any other
+// kind. The package never connects to an API server.
 package fake
 
 import (
@@ -16,17 +14,16 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// GV is the group and version that SchemeWith registers types under.
+// GV is the group and version under which SchemeWith registers types.
 var GV = schema.GroupVersion{Group: "g", Version: "v"}
 
-// GVK returns the kind that SchemeWith registers the type of o under: its Go
-// name. It panics if o is no pointer.
+// GVK returns the kind under which SchemeWith registers the type of o. The kind is the Go name of the type. GVK
+// panics if o is not a pointer.
 func GVK(o runtime.Object) schema.GroupVersionKind {
 	return GV.WithKind(reflect.TypeOf(o).Elem().Name())
 }
 
-// SchemeWith returns a scheme that knows the types of the supplied objects, and
-// only those.
+// SchemeWith returns a scheme in which only the types of the given objects are registered.
 func SchemeWith(o ...runtime.Object) *runtime.Scheme {
 	s := runtime.NewScheme()
 	s.AddKnownTypes(GV, o...)
@@ -39,32 +36,30 @@ type Conditioned struct {
 	Conditions []commonv1.Condition
 }
 
-// SetConditions puts the supplied conditions in the place of those of the same
-// type, and appends the others.
+// SetConditions replaces the conditions of the same types as the given ones, and appends the other given conditions.
 func (c *Conditioned) SetConditions(cs ...commonv1.Condition) {
 	s := commonv1.ConditionedStatus{Conditions: c.Conditions}
 	s.SetConditions(cs...)
 	c.Conditions = s.Conditions
 }
 
-// GetCondition returns the condition of the supplied type, or one whose status
-// is Unknown.
+// GetCondition returns the condition of the given type. If there is none, it returns a condition with the status
+// Unknown.
 func (c *Conditioned) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
 	s := commonv1.ConditionedStatus{Conditions: c.Conditions}
 
 	return s.GetCondition(ct)
 }
 
-// An Object is a resource.Object that has metadata and otherwise is whatever
-// object a test embeds, if any. The zero value is ready to use.
+// An Object is a resource.Object with metadata. It may embed any other object. The zero value is ready to use.
 type Object struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	runtime.Object `json:"-"`
 }
 
-// GetObjectKind returns the kind of the embedded object, or one that is empty and
-// stays so.
+// GetObjectKind returns the kind of the embedded object. Without an embedded object it returns an empty kind that
+// cannot be set.
 func (o *Object) GetObjectKind() schema.ObjectKind {
 	if o.Object == nil {
 		return schema.EmptyObjectKind
@@ -73,7 +68,7 @@ func (o *Object) GetObjectKind() schema.ObjectKind {
 	return o.Object.GetObjectKind()
 }
 
-// DeepCopyObject returns a copy that shares nothing with the object.
+// DeepCopyObject returns a copy that shares no memory with the object.
 func (o *Object) DeepCopyObject() runtime.Object {
 	out := &Object{ObjectMeta: *o.DeepCopy()}
 	if o.Object != nil {
@@ -89,13 +84,12 @@ type Managed struct {
 	commonv1.ConditionedStatus `json:"status"`
 }
 
-// GetObjectKind returns a kind that is empty and stays so: as for any typed
-// object, the scheme knows the kind.
+// GetObjectKind returns an empty kind that cannot be set. The scheme knows the kind, as for any typed object.
 func (m *Managed) GetObjectKind() schema.ObjectKind {
 	return schema.EmptyObjectKind
 }
 
-// DeepCopyObject returns a copy that shares nothing with the object.
+// DeepCopyObject returns a copy that shares no memory with the object.
 func (m *Managed) DeepCopyObject() runtime.Object {
 	return &Managed{
 		ObjectMeta:        *m.ObjectMeta.DeepCopy(),

@@ -15,9 +15,9 @@ import (
 
 var _ manager.Manager = &Manager{}
 
-// A Manager returns what a test put into it, drops logs and events, and is
-// elected from the start. What it has no method for goes to the embedded
-// manager; without one, such a call panics.
+// A Manager is a manager.Manager for tests. It returns the values of its fields, drops logs and events, and is
+// elected from the start. A method that it does not implement calls the embedded manager. Without an embedded manager
+// such a call panics.
 type Manager struct {
 	manager.Manager
 

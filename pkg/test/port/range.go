@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Below are the ports of well-known servers. Above are those that systems give to clients
-// (Linux from 32768, others from 49152), and those of Services in Kubernetes (from 30000).
+// The ports below the range belong to well-known servers. Above the range are the ports that systems give to clients
+// (Linux from 32768, others from 49152), and the ports of Kubernetes Services (from 30000).
 const (
 	first     = 20000
 	last      = 30000
@@ -21,10 +21,11 @@ const (
 
 var errAllTaken = errors.New("all are taken")
 
-// A Range hands out ports of 127.0.0.1 between 20000 and 30000. No system gives such a port to those who connect
-// somewhere or ask for any, so a server that is down for a while finds its own free again. A Range never hands out a
-// port twice, and two that are open at once, in one process or in several, hand out different ones. Make one with
-// NewRange. It may be used concurrently.
+// A Range returns ports of 127.0.0.1 between 20000 and 30000. No system assigns such a port to a client, or to a
+// server that listens at port 0. So a server that is down for a while finds its port free again.
+//
+// A Range never returns a port twice. Two Ranges that are open at the same time return different ports, also in
+// different processes. Make a Range with NewRange. It may be used concurrently.
 type Range struct {
 	// Ports are handed out by blocks: the Range listens at the first port of each block that it has, and hands out
 	// the others in turn. A Range that finds a block taken leaves its ports alone, also those at which no process
@@ -38,16 +39,16 @@ type Range struct {
 	claimed []io.Closer // one per block
 }
 
-// NewRange returns a Range that has no ports yet. It has those that it hands out until Close, or until it is
-// collected as garbage.
+// NewRange returns a Range that has not reserved a port yet. The Range reserves the ports that it returns until
+// Close, or until it is garbage collected.
 func NewRange() *Range { return &Range{listen: listen, start: rand.IntN(blocks)} }
 
 func listen(port int) (io.Closer, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// Find returns a port at which no process listens. It returns an error if all are taken: a Range gets 9,500 of them at
-// most.
+// Find returns a port at which no process listens, and reserves it. It returns an error if all ports are in use. A
+// Range can return at most 9,500 ports.
 func (r *Range) Find() (int, error) {
 	port, err := r.find()
 	if err != nil {
@@ -57,7 +58,7 @@ func (r *Range) Find() (int, error) {
 	return port, nil
 }
 
-// Close gives the ports back: others may hand them out again. Find must not be called afterwards.
+// Close releases the ports. Other Ranges may then return them. Find must not be called after Close.
 func (r *Range) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

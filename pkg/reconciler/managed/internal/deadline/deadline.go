@@ -1,6 +1,5 @@
-// Package deadline makes contexts with a deadline that rarely needs a timer: those of a pass that is over before
-// any network request. Starting and stopping a timer takes a large part of such a pass (see the benchmarks). Start
-// with At or In.
+// Package deadline makes contexts with a deadline that rarely need a timer. Starting and stopping a timer takes a
+// large part of a pass that sends no network request (see the benchmarks). Start with At or In.
 package deadline
 
 import (
@@ -11,19 +10,24 @@ import (
 	"time"
 )
 
-// At returns the same as context.WithDeadline, with one difference: there is no timer, and no child of the parent,
-// until Done is called. Deadline and Err are correct all the same, by the clock of the process. If the context ends
-// for two reasons and neither Done nor Err was called in between, Err may return the second, unless that is its own
-// end. The deadline should have a monotonic reading, as the result of time.Now: without it, it moves with the wall
-// clock until Err has reported the end. The context is safe for concurrent use. The returned function ends it, must
-// be called, and may be called repeatedly.
+// At returns a context with a deadline, like context.WithDeadline. Until Done is called, the context has no timer,
+// and does not register with its parent. Deadline and Err are correct before that too, by the clock of the process.
+//
+// If the context ends for two reasons, and neither Done nor Err was called in between, Err may return the second
+// reason. It does so only if the second reason is the end of the parent.
+//
+// The deadline should have a monotonic reading, as the result of time.Now has. Without one, the deadline moves with
+// the wall clock until Err has reported the end.
+//
+// The context is safe for concurrent use. The returned function ends the context. It must be called, and may be
+// called repeatedly.
 func At(parent context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	c := &lazy{parent: parent, at: deadline}
 
 	return c, c.cancel
 }
 
-// In returns a context with a timeout, as [At] does with a deadline.
+// In returns a context with a timeout. It is [At] with the deadline after that timeout.
 func In(parent context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	return At(parent, now().Add(timeout))
 }

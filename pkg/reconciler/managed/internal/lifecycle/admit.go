@@ -1,6 +1,7 @@
 package lifecycle
 
-// AdmitFacts are what is known without an observation: of the request of the queue, and of the object that it names.
+// AdmitFacts are the facts that are known without an observation. They are about the request of the queue, and about
+// the object that the request names.
 type AdmitFacts struct {
 	// Known when the request is read.
 
@@ -16,12 +17,12 @@ type AdmitFacts struct {
 	Deleted      bool // The object is being deleted.
 	HasFinalizer bool // Our finalizer keeps the object.
 
-	// MayDelete: the policies allow Delete, and no guard keeps the resource. It is gathered only for an object that is
-	// being deleted; LeftoverOf needs it for every object.
+	// MayDelete: the policies allow Delete, and no guard keeps the resource. Admit needs it only for an object that is
+	// being deleted. LeftoverOf needs it for every object.
 	MayDelete bool
 }
 
-// A Reading says what reading the object led to.
+// A Reading is the result of reading the object.
 type Reading int
 
 // The readings.
@@ -32,7 +33,7 @@ const (
 	DeletedButCached                // The API server has none, and the cache still has it.
 )
 
-// An Admission is what is done with a request of the queue.
+// An Admission says how the reconciler handles a request of the queue.
 type Admission int
 
 // The admissions. After Reconcile the pass goes on. All others end the pass.
@@ -62,8 +63,8 @@ func (a Admission) String() string {
 	return names[a]
 }
 
-// Admit decides whether an object is reconciled. It is called when the object is read, with the first four facts, and
-// before each decision of the pass, with the others. The first case that applies wins.
+// Admit decides whether an object is reconciled. The first case that applies wins. Admit is called when the object is
+// read, with the first four facts. It is called again before each decision of the pass, with the other facts.
 func Admit(f AdmitFacts) Admission {
 	switch {
 	// After a restore of the API server nothing that this process knows is certain.

@@ -1,6 +1,7 @@
 package lifecycle
 
-// An Answer is the answer of a user who was asked about a creation whose result is unknown, or was never found.
+// An Answer is the user's answer to the question whether a creation has made a resource. The reconciler asks about a
+// creation whose result is unknown or was never found.
 type Answer int
 
 // The answers.
@@ -12,7 +13,7 @@ const (
 	Overruled                // The same, but another creation may have been begun since, and its record lost.
 )
 
-// A Question is the state of an object whose user may have been asked.
+// A Question is the state of an object whose user may have been asked about a creation.
 type Question struct {
 	Asked         bool // The condition asks to remove the record of the creation.
 	Recorded      bool // The record is there: the creation was begun, or succeeded.
@@ -25,10 +26,14 @@ type Question struct {
 	Ended         bool // This process has reconciled it before, and no creation since has succeeded.
 }
 
-// Answer returns the answer that the annotations contain. A user is not asked again about a creation that was given up.
-// A process that has not reconciled the object before trusts the record, and asks: another creation may have been begun
-// since, and its record lost. An attempt of another runtime is neither in the status nor in a note: there, a replace is
-// distinguished from an answer only if it removes the finalizer, too.
+// Answer returns the answer that the annotations contain. A user is not asked again about a creation that was given
+// up.
+//
+// A process that has not reconciled the object before trusts the record in the annotations, and asks. Another
+// creation may have begun since, and its record may be lost.
+//
+// An attempt of another runtime is neither in the status nor in the note of a question. For such an attempt, only a
+// removed finalizer distinguishes a replace of the object from an answer.
 func (q Question) Answer() Answer {
 	switch {
 	case q.GaveUp && q.Recorded && q.Ended:

@@ -14,7 +14,7 @@ const (
 	CauseUnchanged             // Nothing has changed of what a terminal error waits for.
 )
 
-// A StatusWrite says what became of the write of the status.
+// A StatusWrite is the result of writing the status.
 type StatusWrite int
 
 // The writes of the status.
@@ -27,7 +27,7 @@ const (
 	StatusFenced                        // It is left to the process that may act.
 )
 
-// ConcludeFacts are what is known once a pass has decided and acted.
+// ConcludeFacts are the facts at the end of a pass, after its decisions and actions.
 type ConcludeFacts struct {
 	Stop             Stop        // Why the pass ended, if no decision ended it.
 	Released         bool        // The finalizer was removed: there is no pass after this one.
@@ -37,7 +37,7 @@ type ConcludeFacts struct {
 	StatusWrite      StatusWrite // What became of the write of the status.
 }
 
-// A Conclusion is how a pass ends, or what it does before it ends.
+// A Conclusion is how a pass ends, or a step before the end.
 type Conclusion int
 
 // The conclusions. UndoCreate and WriteStatus go on; all others end the pass.

@@ -1,8 +1,10 @@
-// Package lifecycle decides what is done with a managed resource. Admit decides whether an object is reconciled,
-// Decide what a pass does next, and Conclude how it ends; smaller decisions have files of their own. All are pure
-// functions from facts, which are plain values. The order of the cases matters. The package imports nothing, so tests
-// can try every combination of facts, every deletion of a case and every exchange of two cases in seconds. The page
-// docs/lifecycle.md shows the cases with their comments.
+// Package lifecycle decides how a managed resource is reconciled. Admit decides whether an object is reconciled,
+// Decide chooses the next action of a pass, and Conclude decides how the pass ends. Smaller decisions have their own
+// files.
+//
+// All decisions are pure functions of facts, which are plain values. The order of the cases matters. The package
+// imports nothing, so that tests can try every combination of facts in seconds. The tests also delete each case, and
+// exchange each two cases. The page docs/lifecycle.md shows the cases with their comments.
 package lifecycle
 
 // Decide returns the next action. The first case that applies wins.

@@ -1,6 +1,6 @@
 package lifecycle
 
-// Facts are all that a decision is made from, once Admit has decided that the object is reconciled.
+// Facts are all input of a decision about an object that Admit has admitted.
 type Facts struct {
 	// Read from the object.
 
@@ -31,8 +31,8 @@ type Facts struct {
 	Unpublished bool
 }
 
-// NeedsPermission reports whether a decision may depend on MayCreate or MayUpdate. It does not before an observation,
-// nor if the resource is as desired, which is how most passes end.
+// NeedsPermission reports whether a decision may depend on MayCreate or MayUpdate. It is false before an observation.
+// It is also false if the resource is as desired, as in most passes.
 func (f Facts) NeedsPermission() bool {
 	return f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
 }
@@ -40,26 +40,27 @@ func (f Facts) NeedsPermission() bool {
 // resultUnobserved says whether the result of the last attempt was never observed.
 func (f Facts) resultUnobserved() bool { return f.Attempt == Unknown || f.Attempt == CreatedUnobserved }
 
-// nameUnknown says whether the result of the last attempt cannot be deleted by the stored name: there is none, or the
-// result may have another one.
+// nameUnknown says whether the stored external name may not lead to the result of the last attempt. No name is
+// stored, or the result may have another name.
 func (f Facts) nameUnknown() bool {
 	return f.Attempt == Unknown || f.Attempt == CreatedUnobserved && !f.NameKnown
 }
 
-// repeatable says whether a create can be repeated without another resource being created.
+// repeatable says whether a repeated create makes no second resource.
 func (f Facts) repeatable() bool { return f.Class == Named || f.Class == Token }
 
 // mayAppear says whether a created resource may exist although it was not found.
 func (f Facts) mayAppear() bool { return f.Doubt == Grace || f.Attempt == CreatedUnobserved }
 
-// awaitsAbsence says whether the absence of the resource is not confirmed yet. In the grace period a delete confirms
-// the absence of a resource that was observed before; for one that was never observed, the end of the period does.
+// awaitsAbsence says whether the absence of the resource is not confirmed yet. In the grace period a delete
+// confirms the absence of a resource that was observed before. The absence of a resource that was never observed is
+// confirmed at the end of the period.
 func (f Facts) awaitsAbsence() bool {
 	return f.Doubt == Unconfirmed || f.Doubt == Grace && (f.Attempt == CreatedUnobserved || f.Change == NoChange)
 }
 
-// An Object is the state of the managed resource. One that is being deleted without our finalizer is not admitted, so
-// there is no state for it.
+// An Object is the state of the managed resource. There is no state for an object that is being deleted without our
+// finalizer, because Admit does not admit it.
 type Object int
 
 // The states of the object.
@@ -102,7 +103,8 @@ const (
 	Superseded                       // Another runtime has created since, under another external name.
 )
 
-// A Change is the last change of the external system: Mutated, if a delete was sent recently as well.
+// A Change is the last change of the external system. If this pass has made a change and a delete was sent recently,
+// it is Mutated.
 type Change int
 
 // The changes.

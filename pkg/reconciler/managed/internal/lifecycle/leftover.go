@@ -1,7 +1,7 @@
 package lifecycle
 
-// A Leftover says whether the external resource is left over if the object is removed now, although no pass has removed
-// its finalizer.
+// A Leftover says whether the external resource stays behind if the object is removed now, before a pass has removed
+// the finalizer.
 type Leftover int
 
 // The leftovers.
@@ -11,8 +11,8 @@ const (
 	NoneRemains                 // There is none of ours, or the policy says that it stays.
 )
 
-// LeftoverOf returns what follows from the last facts of a pass. MayDelete is what the policies say, also of an object
-// that is not being deleted.
+// LeftoverOf derives the Leftover from the last facts of a pass. MayDelete of admitted has to be set also for an
+// object that is not being deleted.
 func LeftoverOf(admitted AdmitFacts, f Facts) Leftover {
 	switch {
 	case admitted.Invalid:

@@ -23,8 +23,9 @@ const (
 	AdoptForce                    // Everything.
 )
 
-// NotOwned reports whether an existing resource must not be changed, because it is not ours. claimed means that the
-// object has the record of a creation or adoption; matches, that the resource is as desired.
+// NotOwned reports whether an existing resource must not be changed, because it is not ours. The argument claimed is
+// true if the object has the record of a creation or adoption. The argument matches is true if the resource is as
+// desired.
 func NotOwned(o Owner, claimed bool, policy Adoption, matches bool) bool {
 	switch {
 	case o == OwnerOurs:
@@ -46,8 +47,9 @@ type Adoptions struct {
 	Listed  map[Adoption]bool // The policies that an object may name. Nil: all, but force only within the namespace.
 }
 
-// Allowed returns what is allowed of the requested policy, for a resource of the owner. near means that the owner is an
-// object of the same namespace.
+// Allowed returns the policy that applies to a resource of owner o if an object requests the policy asked. That is
+// AdoptNever if the operator does not allow the requested policy. The argument near is true if the owner is an object
+// of the same namespace.
 func (a Adoptions) Allowed(asked Adoption, o Owner, near bool) Adoption {
 	switch {
 	case asked == AdoptDefault || asked == AdoptNever || a.Listed[asked]:

@@ -11,7 +11,7 @@ const (
 	User                     // A user waits for it.
 )
 
-// PriorityFacts are what is known of an object before the external system is called.
+// PriorityFacts are the facts about an object before any call of the external system.
 type PriorityFacts struct {
 	Requested bool // Its user requested something that was not tried yet: a change, its deletion, or a reconcile.
 	Failed    bool // What was tried last failed.
@@ -34,8 +34,8 @@ func (s PriorityFacts) Priority() Priority {
 	}
 }
 
-// Deferrable reports whether the object can be reconciled later: after a start all objects are due at once, and most of
-// them are healthy.
+// Deferrable reports whether the object can be reconciled later. After a start all objects are due at once, and most
+// of them are healthy.
 func (s PriorityFacts) Deferrable() bool {
 	return s.Healthy && !s.Known && !s.Requested && !s.Failed && !s.Busy
 }

@@ -31,16 +31,16 @@ type Answer int
 
 // The answers.
 const (
-	// Alone: by a call of its own. A resource that is not listed may exist.
+	// Alone means that the object needs its own call. A resource that is not listed may exist.
 	Alone Answer = iota
 
-	// Listed: by the item of a list.
+	// Listed means that the item of a list is the observation.
 	Listed
 
-	// Wait: later, because another pass is listing.
+	// Wait means that another pass is listing, and the object is observed later.
 	Wait
 
-	// List: by listing, or by continuing a list. The Listing must be returned.
+	// List means that the caller begins or continues a list. The caller must call Return of the Listing.
 	List
 )
 
@@ -52,7 +52,7 @@ type Lookup struct {
 	Listing *Listing      // of List
 }
 
-// A Listing is the right of one pass to read pages.
+// A Listing allows one pass to read pages of a list.
 type Listing struct {
 	cache *Cache
 	group *group
@@ -62,10 +62,12 @@ type Listing struct {
 	Next string
 }
 
-// Lookup returns how to observe an object that only needs to be observed. A list counts only if it was begun after
-// the last event of the object, is complete, and is fresh. The first object of each round begins one, if there are
-// more objects than expected pages. The list expires with its round: objects that AlignPoll has aligned must not
-// find an older list, or one that was made for a few objects.
+// Lookup returns how to observe an object that only needs to be observed.
+//
+// A list serves the object if it is complete and fresh, and began after the last event of the object. The first
+// object of each round of polls begins a list, if the connection has more objects than the list probably has pages.
+// The list expires at the end of its round. So objects that AlignPoll has aligned find no older list, and no list
+// that was made for a few objects.
 func (r *Cache) Lookup(p *Member, now time.Time) Lookup {
 	if r.round <= 0 {
 		return Lookup{}
@@ -105,7 +107,8 @@ func (l *group) expire(now time.Time, r *Cache) {
 	}
 }
 
-// shown returns what a complete list says of an object. An item is dropped once it was used.
+// shown returns the Lookup of an object from a complete list. It removes the item from the list, because each item is
+// used once.
 func (l *group) shown(p *Member) Lookup {
 	item, ok := l.list.items[p.name]
 	if !ok || l.list.twice[p.name] {
@@ -129,8 +132,8 @@ func (l *list) shrink() {
 	l.items, l.room = rest, len(rest)
 }
 
-// remaining returns how long to wait for the list of another pass: as long as the last list took, or half of its
-// age.
+// remaining returns how long to wait for the list of another pass. That is the rest of the time that the last list
+// took, or half of the age of the current list.
 func (l *group) remaining(now time.Time) time.Duration {
 	age := now.Sub(l.list.began)
 	if l.took > age {
@@ -140,8 +143,8 @@ func (l *group) remaining(now time.Time) time.Duration {
 	return max(age/2, leastWait)
 }
 
-// Advance ends a page. Next is the token of the next page; empty ends the list. It returns whether there are more
-// pages, and false for ok if the list is invalid and has to be ended by Fail.
+// Advance ends a page. The argument next is the token of the next page. An empty token ends the list. Advance returns
+// whether there are more pages. If ok is false, the list is invalid, and the caller has to call Fail.
 func (t *Listing) Advance(next string, now time.Time) (more, ok bool) {
 	t.cache.mu.Lock()
 	defer t.cache.mu.Unlock()
@@ -160,7 +163,7 @@ func (t *Listing) Advance(next string, now time.Time) (more, ok bool) {
 	return true, true
 }
 
-// Fail ends an incomplete list. The next one is begun in a later round, with backoff.
+// Fail ends an incomplete list. The next list begins in a later round, with backoff.
 func (t *Listing) Fail(now time.Time) {
 	t.cache.mu.Lock()
 	defer t.cache.mu.Unlock()
@@ -176,17 +179,19 @@ func (l *group) drop(now time.Time, r *Cache) {
 	l.broken++
 }
 
-// Return ends the right to read pages.
+// Return ends the permission of the pass to read pages.
 func (t *Listing) Return() {
 	t.cache.mu.Lock()
 	defer t.cache.mu.Unlock()
 	t.list.busy = false
 }
 
-// AlignPoll returns when to observe an object that is due at a certain time, so that all objects of a connection
-// use the same list: in the last round of the connection before that time and a tolerance, with a small jitter by
-// random in [0,1). It is not ok if there is no such round, or a list is not worthwhile. Objects whose list has
-// failed are spread again.
+// AlignPoll returns when to poll an object so that all objects of a connection use the same list. That is the
+// beginning of the last round of the connection before due plus tolerance, plus a small jitter. The argument random
+// is in [0,1) and determines the jitter.
+//
+// If there is no such round after now, or the connection has too few objects for a list, AlignPoll returns due and
+// false. If the last list has failed, AlignPoll spreads the objects of the connection again.
 func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.Duration,
 	random float64) (at time.Time, ok bool) {
 	r.mu.Lock()
@@ -207,8 +212,7 @@ func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.
 	return round.Add(time.Duration(random * float64(r.fresh) / 2)), true
 }
 
-// Add adds an item of a page. Names without an object are ignored; a name that is listed twice counts as not
-// listed.
+// Add adds an item of a page. It ignores names without an object. A name that is listed twice counts as not listed.
 func (t *Listing) Add(name string, item any) {
 	t.cache.mu.Lock()
 	defer t.cache.mu.Unlock()
@@ -221,7 +225,7 @@ func (t *Listing) Add(name string, item any) {
 	t.list.items[name] = item
 }
 
-// roundOf returns when the round of a connection began that a time is in.
+// roundOf returns the beginning of the connection's round that contains the given time.
 func roundOf(connection string, at time.Time, round time.Duration) time.Time {
 	since := at.UnixNano()
 

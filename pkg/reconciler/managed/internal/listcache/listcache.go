@@ -1,7 +1,7 @@
 // Package listcache shares lists and notifications among the objects of one kind on the same connection. A Cache
-// knows which objects use which connection under which external name, the last list of each connection, and whether
-// there is a subscription to changes. It makes no calls and enqueues nothing: it returns which object should. Start
-// with New.
+// records which objects use which connection and under which external name. It also holds the last list of each
+// connection, and its subscription to changes. The Cache makes no calls and enqueues nothing: it returns which
+// objects the caller should enqueue. Start with New.
 //
 // All methods may be called concurrently. Times are parameters, and may be of any clock.
 package listcache
@@ -15,9 +15,10 @@ import (
 // A Key is the name of an object.
 type Key struct{ Namespace, Name string }
 
-// A Member is an object in the cache. Make one with NewMember, for Join; an object must have at most one at a time.
+// A Member is an object in the cache. NewMember makes one, and Join adds it to a connection. An object must have at
+// most one Member at a time.
 type Member struct {
-	// Alone is for the pass of the object: it has to be observed individually.
+	// Alone is true if the object has to be observed by its own call. Only the pass of the object uses it.
 	Alone bool
 
 	notified   bool // it was notified, and not observed since
@@ -58,14 +59,15 @@ type group struct {
 	failed int       // consecutive failures
 }
 
-// New returns an empty cache. One list is begun per round, and counts until it is older than fresh. A round that is
-// not positive disables lists. Made is before all other times that the cache is given.
+// New returns an empty cache. It begins at most one list per round, which is the given interval. If round is not
+// positive, there are no lists. A list serves objects until it is older than fresh. The time made must be before all
+// other times that are passed to the cache.
 func New(round, fresh time.Duration, made time.Time) *Cache {
 	return &Cache{round: round, fresh: fresh, made: made, groups: map[string]*group{}}
 }
 
-// Join adds an object to a connection, under its external name, or moves it there. Another revision discards the
-// list of the connection; an empty revision is unknown.
+// Join adds an object to a connection under its external name, or moves the object there. If the revision differs
+// from the last one, Join discards the list of the connection. An empty revision is unknown.
 func (r *Cache) Join(p *Member, connection, revision, name string) {
 	r.mu.Lock()
 	l := r.groups[connection]
@@ -149,15 +151,16 @@ func (l *group) of(name string) iter.Seq[*Member] {
 	}
 }
 
-// Touched records that the resource was observed, or may have been changed by a call that has ended now. Earlier
-// lists do not count for it any more.
+// Touched records that the resource of the object was observed, or that a call which may have changed it has ended
+// now. Earlier lists no longer serve the object.
 func (r *Cache) Touched(p *Member, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p.observedAt, p.notified = now.Sub(r.made), false
 }
 
-// Notified reports whether the resource was notified as changed, and not observed since.
+// Notified reports whether a notification said that the resource has changed, and the resource was not observed
+// since.
 func (r *Cache) Notified(p *Member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +168,8 @@ func (r *Cache) Notified(p *Member) bool {
 	return p.notified
 }
 
-// Size returns the number of objects in the cache, and of other entries: connections, names and listed items.
+// Size returns the number of objects in the cache, and the number of all other entries: connections, names and listed
+// items.
 func (r *Cache) Size() (objects, besides int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,7 @@ const (
 	lastRetry  = 5 * time.Minute
 )
 
-// A Watch is a subscription to the changes on a connection, until it is replaced or ended; later notifications are
-// ignored.
+// A Watch is a subscription to the changes on a connection. Notifications after its end or replacement are ignored.
 type Watch struct {
 	cache    *Cache
 	group    *group
@@ -26,8 +25,9 @@ type Watch struct {
 	before   *Watch // the subscription that it replaces
 }
 
-// Subscribe returns a Watch if the caller should subscribe for the connection of the object now: there is no
-// subscription, or one for another revision. The caller must call Begun or Failed.
+// Subscribe returns a Watch if the caller should subscribe for the connection of the object now, and nil otherwise.
+// The caller should subscribe if there is no subscription, or only one for another revision. The caller must then
+// call Begun or Failed.
 func (r *Cache) Subscribe(p *Member, now time.Time) *Watch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,7 +40,7 @@ func (r *Cache) Subscribe(p *Member, now time.Time) *Watch {
 	return l.watch
 }
 
-// Begun records that the subscription works, and the function that ends it.
+// Begun records that the subscription works. The function stop ends the subscription.
 func (w *Watch) Begun(stop func(), now time.Time) {
 	w.cache.mu.Lock()
 	current := w.group.watch == w
@@ -82,7 +82,7 @@ func (w *Watch) Failed(now time.Time) time.Duration {
 // Interrupted records that notifications may be lost from now on, and returns the affected objects.
 func (w *Watch) Interrupted() []Key { return w.setHealthy(false, time.Time{}) }
 
-// Resumed records that notifications arrive again, and returns the objects that the lost ones may have been about.
+// Resumed records that notifications arrive again. It returns the objects whose notifications may have been lost.
 func (w *Watch) Resumed(now time.Time) []Key { return w.setHealthy(true, now) }
 
 func (w *Watch) setHealthy(healthy bool, now time.Time) []Key {
@@ -112,8 +112,9 @@ func compare(a, b Key) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Changed records that the resource with an external name was changed, and returns its objects: none for an unknown
-// name, and none for the empty name, which many objects may have. It is not ok if the subscription has ended.
+// Changed records that the resource with an external name has changed, and returns its objects. It returns none for
+// an unknown name. It also returns none for the empty name, which many objects may have. If the subscription has
+// ended, ok is false.
 func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -131,8 +132,8 @@ func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 	return keys, true
 }
 
-// Watched reports whether all changes of the resource of an object since it was last observed were notified, and
-// future ones will be.
+// Watched reports whether the subscription covers the object: it has worked since the last observation of the
+// resource, works now, and has reported no change since.
 func (r *Cache) Watched(p *Member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,8 +20,8 @@ const (
 	other = "other"
 )
 
-// A bounded counter has one label whose values come from code, of this module or of a provider. Their number is
-// limited in any case.
+// A bounded counter has one label whose values come from the code of this module or of a provider. It limits the
+// number of values.
 type bounded struct {
 	vec  *prometheus.CounterVec
 	kind string

@@ -28,8 +28,8 @@ type metrics struct {
 	watches     [2]prometheus.Gauge // healthy, and not
 }
 
-// objectMetrics are about the objects of a kind. They are those of crossplane, by group, version and kind; all others
-// are our own, by group and kind.
+// objectMetrics are the metrics about the objects of a kind. They have the names and the labels (group, version and
+// kind) of crossplane's metrics. All other metrics have the labels group and kind.
 type objectMetrics struct {
 	toReconcile, toReadiness, deletion, drift prometheus.Observer
 	exists, ready, synced                     prometheus.Gauge
@@ -54,13 +54,13 @@ var (
 	driftBuckets = []float64{1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 3 * 3600, 12 * 3600, 24 * 3600}
 )
 
-// A keeper is a Registerer that caches metrics: making metrics takes longer than a pass, which matters to tests
-// that make reconcilers by the thousand.
+// metricsCache is a Registerer that caches metrics. Making metrics takes longer than a pass, which matters to tests
+// that make thousands of reconcilers.
 type metricsCache interface {
 	Keep(name string, make func() any) any
 }
 
-// shelved has metrics, and the error of those that are not served.
+// registered has metrics, and the error about metrics that are not served.
 type registered struct {
 	metrics *metrics
 	err     error
@@ -156,7 +156,7 @@ func (m *metrics) addSteps(s *registry, name string) {
 	}
 }
 
-// A shelf registers metrics, or returns the registered ones of the same name.
+// A registry registers metrics, or returns the metrics that are already registered under the same name.
 type registry struct {
 	prefix  string
 	to      prometheus.Registerer

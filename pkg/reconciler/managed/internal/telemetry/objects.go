@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An Object is the memory of the telemetry about one object; the caller keeps it. It belongs to a UID: another
-// object under the same name begins with the zero value.
+// An Object is the telemetry's memory of one object. The caller stores it. Use the zero value for an object with
+// another UID, also under the same name.
 type Object struct {
 	counted       bool // it is counted
 	ready, synced bool // as it is counted
@@ -34,11 +34,15 @@ const (
 
 var driftNames = map[Finding]string{Differs: "changed", Missing: "missing"}
 
-// Compared records the result of an observation, directly after it and given the object as it was read. If the
-// resource was up to date before and the desired state is the same as then, the change was made elsewhere: a drift.
-// A drift is counted once, until the resource is up to date again; it is timed since the resource was last seen up
-// to date, unless another process saw that. A change by a user of the object is no drift, and there is none while
-// the object is being deleted.
+// Compared records the result of an observation and detects drift. Call it directly after the observation, with the
+// object as it was read.
+//
+// A drift is a change that was made elsewhere: the resource was up to date before, the desired state is unchanged,
+// and the resource now differs. A change by a user of the object is no drift. An object that is being deleted has no
+// drift.
+//
+// A drift is counted once, until the resource is up to date again. Its duration is measured from the last time that
+// this process saw the resource up to date. If only another process saw that, the drift has no duration.
 func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	now := r.clock.Now()
 	if !o.counted || mg.GetDeletionTimestamp() != nil {
@@ -58,8 +62,8 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	o.compared, o.inSync = true, 0
 }
 
-// wasInSync reports whether the external resource was last seen up to date with the present desired state. After a
-// restart the conditions decide.
+// wasInSync reports whether the last observation found the external resource up to date with the current desired
+// state. After a restart the conditions decide.
 func (o *Object) wasInSync(mg resource.Managed) bool {
 	if o.compared {
 		return o.inSync != 0 && o.generation == mg.GetGeneration()
@@ -70,8 +74,8 @@ func (o *Object) wasInSync(mg resource.Managed) bool {
 		mg.GetCondition(commonv1.TypeUpToDate).Status != metav1.ConditionFalse
 }
 
-// Seen records the status of the object at the end of a pass, once it is stored. The first time that the object is
-// ready, the time since its creation is its time to readiness.
+// Seen records the status of the object at the end of a pass, once the status is stored. When the object is ready for
+// the first time, Seen records the time since its creation as time to readiness.
 func (r *Recorder) Seen(o *Object, mg resource.Managed) {
 	if !o.counted {
 		return
@@ -83,8 +87,8 @@ func (r *Recorder) Seen(o *Object, mg resource.Managed) {
 	}
 }
 
-// Deleted records that the finalizer of a deleted object was removed. The time since its deletion timestamp is the
-// time of its deletion. The object is forgotten.
+// Deleted records that the finalizer of a deleted object was removed. It records the time since the deletion
+// timestamp as the time of the deletion, and then forgets the object.
 func (r *Recorder) Deleted(o *Object, mg resource.Managed) {
 	if since := mg.GetDeletionTimestamp(); since != nil {
 		r.metrics.objects.deletion.Observe(seconds(since.Time, r.clock.Now()))
@@ -92,8 +96,8 @@ func (r *Recorder) Deleted(o *Object, mg resource.Managed) {
 	r.Forget(o)
 }
 
-// Forget removes an object that is gone, or that another process reconciles from now on. It may be called
-// repeatedly, and for an unknown object.
+// Forget removes an object that is gone, or that another process reconciles from now on. It may be called repeatedly.
+// An unknown object is ignored.
 func (r *Recorder) Forget(o *Object) {
 	if !o.counted {
 		return
@@ -117,10 +121,10 @@ func (r *Recorder) count(o *Object, mg resource.Managed, now time.Time) {
 	}
 }
 
-// neverReady reports whether the conditions prove that the object was never Ready. An old object that is not ready
-// after a restart must not be timed from its creation: either it has no condition Ready, or that has been false
-// since before its external resource was first found. Where neither is stored, a creation that outlasts its process
-// is not timed.
+// neverReady reports whether the conditions prove that the object was never Ready. That is the case if it has no
+// condition Ready, or if Ready has been false since before the first observation of its external resource. Otherwise
+// an old object that is not ready after a restart would be timed from its creation. If neither is stored, a creation
+// that outlasts its process is not timed.
 func neverReady(mg resource.Managed) bool {
 	ready, found := mg.GetCondition(commonv1.TypeReady), mg.GetCondition(commonv1.TypeCreated)
 	if ready.LastTransitionTime.IsZero() {

@@ -41,8 +41,9 @@ type Options struct {
 	// crossplane.
 	Prefix string
 
-	// Outcomes are the outcomes of passes, and Classes those of their failures. The given ones are served from the
-	// beginning, at zero: Prometheus sees no increase in the first sample of a series.
+	// Outcomes are the possible outcomes of passes. Classes are the possible classes of their failures. The metrics of
+	// these values are served at zero from the beginning, because Prometheus sees no increase in the first sample of a
+	// series.
 	Outcomes, Classes []string
 
 	// Registerer registers the metrics. The default is the registry that controller-runtime serves.
@@ -56,7 +57,7 @@ type Options struct {
 }
 
 // A Recorder records telemetry about the objects of one kind. Make one with New. All methods may be called
-// concurrently for different objects, not for the same.
+// concurrently for different objects, but not for the same object.
 type Recorder struct {
 	kind    schema.GroupVersionKind
 	clock   clock.PassiveClock
@@ -66,11 +67,11 @@ type Recorder struct {
 	metrics *metrics
 }
 
-// New returns a Recorder of the kind. Recorders that share a Registerer and a prefix share metrics, also if they
-// are of one kind: their numbers add up.
+// New returns a Recorder of the kind. Recorders with the same Registerer and prefix share metrics. If two of them are
+// of the same kind, their numbers add up.
 //
-// An error names the metrics that the Registerer has rejected, because the names are taken. The Recorder works all
-// the same; those metrics are not served.
+// An error names the metrics that the Registerer has rejected because their names are in use. The Recorder works
+// nevertheless, but those metrics are not served.
 func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 	r := &Recorder{kind: kind, clock: o.Clock}
 	if r.clock == nil {
@@ -107,7 +108,7 @@ const (
 
 var writeNames = [...]string{"intent", "result", "late-init", "finalizer", "status", "secret"}
 
-// String returns the write as it is in labels.
+// String returns the label value of the write.
 func (w Write) String() string { return writeNames[w] }
 
 // A Pass is a pass that has begun. It must be ended exactly once.
@@ -117,11 +118,11 @@ type Pass struct {
 	span  trace.Span // nil: none
 }
 
-// Begin begins a pass over an object as it was read, conditions included, and with the memory of it. Spans of the
-// pass belong into the returned context.
+// Begin begins a pass. It gets the object as it was read, with its conditions, and the Object that belongs to it.
+// Create the spans of the pass in the returned context.
 //
-// With the first pass over an object, known by the lack of the condition Synced, the time since its creation is its
-// time to reconcile.
+// An object without the condition Synced has its first pass. Begin then records the time since its creation as time
+// to the first reconcile.
 func (r *Recorder) Begin(ctx context.Context, o *Object, mg resource.Managed) (context.Context, Pass) {
 	p := Pass{r: r, begun: r.clock.Now()}
 	r.metrics.inFlight.Inc()
@@ -133,8 +134,8 @@ func (r *Recorder) Begin(ctx context.Context, o *Object, mg resource.Managed) (c
 	return ctx, p
 }
 
-// End ends the pass with its outcome, a short constant, and its error if any. Call it deferred; otherwise a pass
-// that panics stays in flight.
+// End ends the pass with its outcome, a short constant, and its error if any. Defer the call. Otherwise a pass that
+// panics counts as in flight forever.
 func (p Pass) End(outcome string, err error) {
 	now := p.r.clock.Now()
 	p.r.metrics.inFlight.Dec()
@@ -165,7 +166,7 @@ const (
 var stepNames = [...]string{"connect", "observe", "create", "update", "delete", "disconnect", "prepare", "recover",
 	"publish", "list"}
 
-// String returns the step in one word, as it is in labels and names of spans.
+// String returns the word for the step in labels and span names.
 func (s Step) String() string { return stepNames[s] }
 
 // A Call is a step that has begun. It must be ended exactly once.
@@ -176,7 +177,7 @@ type Call struct {
 	span  trace.Span // nil: none
 }
 
-// Step begins a step. The returned context carries its span; use it for the call.
+// Step begins a step. The returned context has the span of the step. Use the context for the call.
 func (r *Recorder) Step(ctx context.Context, s Step) (context.Context, Call) {
 	c := Call{r: r, step: s, begun: r.clock.Now()}
 	if r.tracer != nil {
@@ -202,8 +203,8 @@ func (c Call) End(err error) {
 // seconds returns the seconds from one time to a later one. Clocks of two machines may disagree.
 func seconds(from, to time.Time) float64 { return max(to.Sub(from).Seconds(), 0) }
 
-// Wrote counts a write that the API server has answered. It was a change if the resourceVersion of the object has
-// changed.
+// Wrote counts a write to which the API server has responded. The argument changed is true if the resourceVersion of
+// the object has changed.
 func (r *Recorder) Wrote(w Write, changed bool) {
 	if changed {
 		r.metrics.writes[w].changed.Inc()
@@ -212,18 +213,19 @@ func (r *Recorder) Wrote(w Write, changed bool) {
 	}
 }
 
-// Abandoned counts an attempt to create that a user abandoned: its resource may have no owner.
+// Abandoned counts an attempt to create that a user abandoned. A resource that the attempt created has no owner.
 func (r *Recorder) Abandoned() { r.metrics.abandoned.Inc() }
 
-// UntoldCreateError counts an error of Create that did not determine whether anything was created, and counts as a
-// failure.
+// UntoldCreateError counts an error of Create that does not show whether anything was created, and that the
+// reconciler treats as a failure.
 func (r *Recorder) UntoldCreateError() { r.metrics.untold.Inc() }
 
 // Overdue counts a call to the external system that did not return after its timeout.
 func (r *Recorder) Overdue() { r.metrics.overdue.Inc() }
 
-// Terminal counts a pass that ended in an error that a retry cannot resolve, by the reason of its author. Beyond
-// several dozens of reasons, and for a text that is no word, the reason is "other".
+// Terminal counts a pass that ended in an error that a retry cannot resolve. The label is the reason that the author
+// gave the error. The label is "other" for a reason that is not one word, and for all further reasons after several
+// dozens.
 func (r *Recorder) Terminal(reason string) { r.metrics.terminals.inc(reason) }
 
 // Failed counts a pass that has failed, by the class of its failure, a short constant.
