@@ -11,7 +11,7 @@ const (
 	FieldStatus   = "status"
 )
 
-// Metadata returns the metadata of an image, nil if it has none.
+// Metadata returns the metadata of an image, or nil if it has none.
 func Metadata(image map[string]any) map[string]any {
 	m, _ := image[FieldMetadata].(map[string]any)
 
@@ -25,7 +25,7 @@ func Name(image map[string]any) string {
 	return name
 }
 
-// Clone returns a shallow copy of a map, an empty one of nil.
+// Clone returns a shallow copy of a map. For nil it returns an empty map.
 func Clone(m map[string]any) map[string]any {
 	if m = maps.Clone(m); m == nil {
 		m = map[string]any{}
@@ -42,8 +42,8 @@ func WithMetadata(image map[string]any) map[string]any {
 	return image
 }
 
-// Equal reports whether two values of images are the same. It is reflect.DeepEqual for values of JSON, several times
-// as fast.
+// Equal returns whether two values of images are equal. It has the result of reflect.DeepEqual for JSON values, and is
+// several times as fast.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -17,8 +17,8 @@ import (
 // optimisticLockText is registry.OptimisticLockErrorMsg of k8s.io/apiserver.
 const optimisticLockText = "the object has been modified; please apply your changes to the latest version and try again"
 
-// A Kind has the properties of a kind of objects on which the answer to a write depends.
-// Errors of its methods are those of an API server.
+// A Kind describes a kind of objects, as far as the response to a write depends on it. Errors of its methods are those
+// of an API server.
 type Kind struct {
 	GVK       schema.GroupVersionKind
 	Resource  schema.GroupResource
@@ -26,8 +26,8 @@ type Kind struct {
 	HasStatus bool // the status is a subresource
 }
 
-// NewKind returns the kind whose Go type this struct is. One whose group is a domain of one's own is a custom
-// resource; a field status is a subresource.
+// NewKind returns a Kind whose Go type is the struct of. A kind is a custom resource if its group contains a dot and
+// does not end in .k8s.io. A field status is the subresource status.
 func NewKind(gvk schema.GroupVersionKind, resource schema.GroupResource, of reflect.Type) Kind {
 	k := Kind{GVK: gvk, Resource: resource}
 	k.Custom = strings.Contains(gvk.Group, ".") && !strings.HasSuffix(gvk.Group, ".k8s.io")
@@ -38,18 +38,18 @@ func NewKind(gvk schema.GroupVersionKind, resource schema.GroupResource, of refl
 	return k
 }
 
-// Invalid returns 422 with its causes.
+// Invalid returns an error with status 422 and the given causes.
 func (k Kind) Invalid(name string, errs ...*field.Error) error {
 	return kerrors.NewInvalid(k.GVK.GroupKind(), name, errs)
 }
 
-// Conflict returns 409 for a request that names another version than the stored one.
+// Conflict returns an error with status 409, for a request whose resourceVersion is not the stored one.
 func (k Kind) Conflict(name string) error {
 	return kerrors.NewConflict(k.Resource, name, errors.New(optimisticLockText))
 }
 
-// CheckPreconditions returns a conflict if a stored object does not meet the preconditions of a
-// delete, which may be nil. The texts are those of registry/rest of k8s.io/apiserver.
+// CheckPreconditions returns a conflict if a stored object does not satisfy the preconditions of a delete. The
+// preconditions may be nil. The texts are those of registry/rest of k8s.io/apiserver.
 func (k Kind) CheckPreconditions(stored map[string]any, p *metav1.Preconditions) error {
 	m := Metadata(stored)
 	switch {
@@ -68,9 +68,9 @@ func (k Kind) CheckPreconditions(stored map[string]any, p *metav1.Preconditions)
 	}
 }
 
-// CheckReplace returns an error if a request to replace a stored object is for one with
-// another UID, or does not name a version although it has to. The text of the UID is that of
-// storage.Preconditions of k8s.io/apiserver.
+// CheckReplace checks a request to replace a stored object. It returns an error if the given object has another UID, or
+// if it lacks a resourceVersion and the kind requires one. The text about the UID is that of storage.Preconditions of
+// k8s.io/apiserver.
 func (k Kind) CheckReplace(stored, given map[string]any) error {
 	m, before := Metadata(given), Metadata(stored)
 	if uid := m["uid"]; uid != nil && uid != before["uid"] {

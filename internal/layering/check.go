@@ -1,4 +1,4 @@
-// Package layering defines which package of this repository may import which one. Its test checks the imports.
+// Package layering defines which packages of this repository may import which others. Its test checks the imports.
 //
 // Start at the table in table.go: it is the documentation.
 package layering

@@ -130,7 +130,7 @@ var table = []layer{
 	}},
 }
 
-// Packages that a test of any layer may import: they are tools for tests.
+// testsMayImport are packages that a test of any layer may import, because they are tools for tests.
 var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster",
 	"pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/pagetest", "internal/testworld",
 	"internal/volume", "internal/volume/stories"}

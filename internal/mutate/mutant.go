@@ -20,7 +20,7 @@ type mutant struct {
 	changed  []byte // the switch with it
 }
 
-// String names the place and the change, as compilers do.
+// String returns the position and the change, in the format of a compiler message.
 func (m mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what) }
 
 // mutate returns every mutant of the source, in the order of their places.

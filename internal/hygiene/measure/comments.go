@@ -38,7 +38,8 @@ func begins(doc, name string) bool {
 	return doc == ""
 }
 
-// Capitalized counts the comments of unexported functions outside tests that begin with the capitalized name.
+// Capitalized counts the comments of unexported functions that begin with the capitalized name of the function. Tests
+// do not count.
 func (t *Tree) Capitalized() (n int) {
 	for _, f := range t.Go {
 		if f.Test() || f.Generated() {

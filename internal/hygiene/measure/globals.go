@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Package is the hand-written code of one folder without its tests, type-checked as far as possible without its
-// imports.
+// A Package is the hand-written code of one folder without its tests. It is type-checked as far as that is possible
+// without its imports.
 type Package struct {
 	Dir   string
 	Files []*File

@@ -2,7 +2,7 @@ package measure
 
 import "go/ast"
 
-// MaxFields is the most fields that a struct of the library may have.
+// MaxFields is the maximum number of fields of a struct of the library.
 const MaxFields = 20
 
 // structs finds large structs in pkg and internal. The facts of a decision are left out: they are its parameters.

@@ -9,15 +9,15 @@ import (
 	"unicode"
 )
 
-// Words that no identifier may have: Kubernetes and controller-runtime have another term for the thing, or the word
-// has several meanings here.
+// identifierWords are words that no identifier may have. Kubernetes and controller-runtime have another term for the
+// thing, or the word has several meanings in this repository.
 var identifierWords = words(`
 	told unsaid heard waits spare spared roll memo troubles meet meets met stands lent lately
 	album recollection belongings shelf witness lookout bell inquiry forejudge usurp squat snatch
 	stranger strangers hiccup deed deeds sentry manners nobody somebody whoever
 	harbour berth berths pilot pilots quay buoy buoys boat boats dock docks wharf pier ferry sail vessel`)
 
-// Pairs of words that no identifier may have one after the other, as in takeBack.
+// identifierPairs are pairs of words that no identifier may have one after the other, as in takeBack.
 var identifierPairs = []string{"let go", "take hold", "take back", "put off", "hang up"}
 
 // Words before which "roll" is the usual term.

@@ -50,7 +50,7 @@ func (m *mutant) function() string {
 	return m.file.at(t) + "." + m.fn.Name.Name
 }
 
-// String names the place and the change.
+// String returns the position and the change.
 func (m *mutant) String() string { return fmt.Sprintf("%s: %s: %s", m.place(), m.function(), m.what) }
 
 // changed returns the text from one offset to another with the change.

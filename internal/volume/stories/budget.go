@@ -163,7 +163,7 @@ func (p *Provider) patch(v *volume.Volume, change func()) {
 	}
 }
 
-// RequestBudget checks the requests over the life of a resource whose external system assigns the name.
+// RequestBudget checks the number of requests over the life of a resource whose external system assigns the name.
 func RequestBudget(t *testing.T, at Place) {
 	t.Helper()
 	p := start(t, at, &volume.Cloud{})
@@ -233,7 +233,8 @@ func (p *Provider) pausing() {
 	p.budget("resumed", 1, 0)
 }
 
-// RequestBudgetDeterministicName checks the same for a resource whose name the reconciler chooses.
+// RequestBudgetDeterministicName checks the number of requests over the life of a resource whose name the reconciler
+// chooses.
 func RequestBudgetDeterministicName(t *testing.T, at Place) {
 	t.Helper()
 	broken := errors.New("quota exceeded")

@@ -95,9 +95,9 @@ type version struct {
 	owned  atomic.Pointer[owners] // nil until the first call
 }
 
-// New returns an empty Server for the kinds in the scheme. It reads the times that it stores from the clock. A kind
-// whose group has a domain of its own is a custom resource. If the Go type of a custom resource has a field status,
-// that field is the subresource status.
+// New returns an empty Server for the kinds in the scheme. It reads the times that it stores from the clock. A kind is
+// a custom resource if its group contains a dot and does not end in .k8s.io. If the Go type of a kind has a field
+// status, that field is the subresource status.
 func New(scheme *runtime.Scheme, c clock.PassiveClock) *Server {
 	return NewMemory(scheme).Server(c)
 }
