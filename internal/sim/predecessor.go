@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// Metadata that a predecessor, the runtime that reconciled an object before, leaves on it (docs/lifecycle.md, "What
-// another runtime left").
+// Annotations and finalizer that a predecessor leaves on an object. A predecessor is another runtime that reconciled
+// the object before (docs/lifecycle.md, "What another runtime left").
 const (
 	theirDomain    = "crossplane.io"
 	theirFinalizer = "finalizer.managedresource.crossplane.io"
