@@ -124,7 +124,7 @@ func withLongPoll(t *bucket.Replica) *bucket.Replica {
 	return t
 }
 
-// granted says whether an object may refer to another.
+// granted returns whether an object may refer to another.
 func (w *World) granted(to types.NamespacedName, from string) bool {
 	if to.Namespace == from {
 		return true

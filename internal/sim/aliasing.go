@@ -47,7 +47,7 @@ func (c *cache) kept(key types.NamespacedName) client.Object {
 	return stored
 }
 
-// judgeAliases judges that a pass which has ended did not mutate the objects that the cache returned to it.
+// judgeAliases checks that a pass which has ended did not mutate the objects that the cache returned to it.
 func (w *World) judgeAliases(p *process, key types.NamespacedName) {
 	still := p.cache.aliases[:0]
 	for _, l := range p.cache.aliases {
@@ -130,8 +130,8 @@ func (l *layouts) of(t reflect.Type) []indirection {
 	return fields
 }
 
-// indirect says whether a copy of a value shares memory with it. The location of a time does not count, because it is
-// never changed.
+// indirect returns whether a copy of a value shares memory with it. The location of a time does not count, because it
+// is never changed.
 func (l *layouts) indirect(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface,

@@ -54,7 +54,7 @@ func (w *World) secretPath(value any, path string) string {
 	return ""
 }
 
-// containsSecret says whether a JSON value contains a secret.
+// containsSecret returns whether a JSON value contains a secret.
 func (w *World) containsSecret(value any) bool {
 	switch v := value.(type) {
 	case string:

@@ -117,7 +117,7 @@ func (p *process) recordingKey(call func(context.Context, resource.Managed) erro
 	}
 }
 
-// unanswered says whether the answer of an operation is lost.
+// unanswered returns whether the answer of an operation is lost.
 func (w *World) unanswered(at Boundary) bool {
 	return slices.ContainsFunc(w.plan.faults[at], func(f Fault) bool { return f.Kind == Lost || f.Kind == HangAfter })
 }
@@ -175,7 +175,7 @@ func (w *World) theSecret() *corev1.Secret {
 	return s
 }
 
-// keyHolderAlive says whether the process that got the key of a resource is alive and may write.
+// keyHolderAlive returns whether the process that got the key of a resource is alive and may write.
 func (w *World) keyHolderAlive(made *extResource) bool {
 	by := w.keys.holder[made.Key]
 

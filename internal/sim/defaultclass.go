@@ -58,5 +58,5 @@ var (
 
 func (w *World) isDefaultClass() bool { return w.system != nil && w.system.class.name == defaultClass }
 
-// leftUnreported says whether a resource is left over although no error said that it may have been created.
+// leftUnreported returns whether a resource is left over although no error said that it may have been created.
 func (w *World) leftUnreported() bool { return slices.Contains(w.exempt.surplus.used(), Lost) }

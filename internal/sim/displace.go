@@ -85,14 +85,14 @@ func (w *World) takeName(o Operation, f Fault, id string) {
 	})
 }
 
-// reachableFor says whether everything has been reachable for a while, so that polls have observed it.
+// reachableFor returns whether everything has been reachable for a while, so that polls have observed it.
 func (w *World) reachableFor(while time.Duration) bool {
 	return !slices.ContainsFunc([]time.Time{w.effects.externalBack, w.effects.apiBack, w.effects.refuses, w.effects.denies,
 		w.effects.drops},
 		func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
-// judgeNameTaken judges that an object reports that its name is taken.
+// judgeNameTaken checks that an object reports that its name is taken.
 func (w *World) judgeNameTaken(key types.NamespacedName, uid types.UID, id string) {
 	mg := w.users.get(key)
 	if mg == nil || mg.GetUID() != uid || w.nameOf(mg) != id || isPaused(mg) || isDeleted(mg) || w.astray(mg) {

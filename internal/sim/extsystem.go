@@ -167,7 +167,7 @@ func (c *extClient) Observe(_ context.Context, mg resource.Managed) (managed.Ext
 	return h.observe(mg, p)
 }
 
-// visible says whether a resource can be observed.
+// visible returns whether a resource can be observed.
 func (h *extSystem) visible(p *extResource) bool {
 	age := time.Since(p.made)
 	if h.flickers > 0 && age >= h.shows+2*h.flickers && age < h.shows+3*h.flickers {
@@ -344,7 +344,7 @@ func (h *extSystem) find(id string) *extResource {
 	return nil
 }
 
-// gone says whether a resource is deleted and not visible any more.
+// gone returns whether a resource is deleted and not visible any more.
 func (h *extSystem) gone(p *extResource) bool {
 	return !p.deleted.IsZero() && time.Since(p.deleted) >= h.goes
 }

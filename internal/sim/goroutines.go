@@ -122,7 +122,7 @@ func (v processLogger) Debug(msg string, keysAndValues ...any) {
 	}
 }
 
-// over says whether close was called.
+// over returns whether close was called.
 func (h *requestQueue) over() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -117,7 +117,7 @@ func (w *World) joins() bool {
 	return g.joined
 }
 
-// undisturbed says whether no fault is in effect or left to be injected, and no process is in an unusual state.
+// undisturbed returns whether no fault is in effect or left to be injected, and no process is in an unusual state.
 func (w *World) undisturbed() bool {
 	if w.fired < w.plan.count || len(w.events) > 0 || !w.reachableFor(time.Nanosecond) {
 		return false

@@ -98,7 +98,7 @@ func (p *process) startController() {
 	p.background.subscribe()
 }
 
-// judgeReported judges that an object reports a call for it that does not return.
+// judgeReported checks that an object reports a call for it that does not return.
 func (w *World) judgeReported(p *process, o Operation, about resource.Managed) {
 	if !o.External || !slices.Contains(timed, o.Name) || about == nil || p.ending.stopping || w.config.replace != nil ||
 		w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.denies) || w.now().Before(w.effects.drops) {

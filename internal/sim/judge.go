@@ -106,7 +106,7 @@ func (w *World) asClock(property string) string {
 	return property
 }
 
-// judgeOther judges a write of an object of another kind.
+// judgeOther checks a write of an object of another kind.
 func (w *World) judgeOther(c apiserver.Change) {
 	if c.Old == nil {
 		return
@@ -137,7 +137,7 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 	}
 }
 
-// judgeChange judges a write by its content.
+// judgeChange checks a write by its content.
 func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
 	if c.Old != nil {
 		w.judgeAnnotations(c)
@@ -147,7 +147,7 @@ func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
 	w.judgeSecrets(c)
 }
 
-// judgeSecrets judges that a written object shows no secret, except in its spec, which the user writes.
+// judgeSecrets checks that a written object shows no secret, except in its spec, which the user writes.
 func (w *World) judgeSecrets(c apiserver.Change) {
 	for _, part := range []string{"metadata", "status"} {
 		if at := w.secretPath(c.Image[part], part); at != "" {
@@ -156,7 +156,7 @@ func (w *World) judgeSecrets(c apiserver.Change) {
 	}
 }
 
-// judgeGone judges that the provider removed the finalizer of an object.
+// judgeGone checks that the provider removed the finalizer of an object.
 func (w *World) judgeGone(mg resource.Managed) {
 	w.gone[mg.GetUID()] = true
 	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {

@@ -49,7 +49,7 @@ func (w *World) cluster(kind schema.GroupVersionKind) bool {
 	return slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, kind.Kind)
 }
 
-// judgeStatus judges that a write keeps the conditions of other controllers, and does not replace a later observation.
+// judgeStatus checks that a write keeps the conditions of other controllers, and does not replace a later observation.
 func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	before, after := statusOf(c.Old), statusOf(c.Object)
 	for _, was := range before {

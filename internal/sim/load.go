@@ -17,7 +17,7 @@ type load struct {
 	tried int       // requests of it since
 }
 
-// judgeWrites judges that an object is not written more often than an hour allows.
+// judgeWrites checks that an object is not written more often than an hour allows.
 func (w *World) judgeWrites(key types.NamespacedName) {
 	l := w.loadOf(key)
 	l.writes++

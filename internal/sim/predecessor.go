@@ -214,10 +214,10 @@ func underTheirName(mg resource.Managed) resource.Managed {
 	return named
 }
 
-// keptByThem says whether an object has the finalizer of a predecessor.
+// keptByThem returns whether an object has the finalizer of a predecessor.
 func keptByThem(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), theirFinalizer) }
 
-// unknownToThem says whether the last creation of a predecessor for an object has no result. A predecessor with our
+// unknownToThem returns whether the last creation of a predecessor for an object has no result. A predecessor with our
 // keys began it before this object was created, and without an attempt.
 func unknownToThem(o metav1.Object) bool {
 	if unknown(o, theirPending, theirSucceeded, theirFailed) {

@@ -56,7 +56,7 @@ var bookkeeping = map[string]bool{
 // An action is something that a policy allows or forbids.
 type action string
 
-// allows says whether the policies of an object allow an action. With an unknown value of any policy, no action is
+// allows returns whether the policies of an object allow an action. With an unknown value of any policy, no action is
 // allowed.
 func allows(o metav1.Object, a action) bool {
 	for key, values := range policyValues {
@@ -94,7 +94,7 @@ func isPaused(o metav1.Object) bool {
 	return ours == "true" || ours == "" && o.GetAnnotations()[theirPaused] == "true"
 }
 
-// isDeleted says whether an object is being deleted.
+// isDeleted returns whether an object is being deleted.
 func isDeleted(o metav1.Object) bool {
 	at := o.GetDeletionTimestamp()
 
@@ -107,7 +107,7 @@ const (
 	unclaimedFinalizer = "moorage.dev/unclaimed"
 )
 
-// isHeld says whether an object has the finalizer of the runtime.
+// isHeld returns whether an object has the finalizer of the runtime.
 func isHeld(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), ourFinalizer) }
 
 // externalName returns the external name of an object, or nothing.
@@ -120,7 +120,7 @@ func attemptOf(o metav1.Object) string {
 	return id
 }
 
-// attempting says whether the last attempt of an object has no stored result.
+// attempting returns whether the last attempt of an object has no stored result.
 func attempting(o metav1.Object) bool {
 	record := recordOf(o)
 
@@ -130,7 +130,7 @@ func attempting(o metav1.Object) bool {
 // recordOf returns the value of the annotation of the last attempt of an object: its id and its result, or nothing.
 func recordOf(o metav1.Object) string { return o.GetAnnotations()[keyCreateAttempt] }
 
-// isPending says whether an object records that a creation has begun.
+// isPending returns whether an object records that a creation has begun.
 func isPending(o metav1.Object) bool { return !markedAt(o, keyPending).IsZero() }
 
 // markedAt returns the time of an annotation of an object, or the zero time if there is none, or if it cannot be

@@ -138,7 +138,7 @@ func typed(t *testing.T) (*token.FileSet, []*ast.File, *types.Info) {
 	return fset, files, info
 }
 
-// reads says whether something is what the runtime reads or writes objects with.
+// reads returns whether something is what the runtime reads or writes objects with.
 func reads(o types.Object) bool {
 	if o == nil || o.Pkg() == nil {
 		return false

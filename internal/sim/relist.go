@@ -41,7 +41,7 @@ func (n notice) String() string {
 	}
 }
 
-// unchanged says whether the object has the version that was known.
+// unchanged returns whether the object has the version that was known.
 func (n notice) unchanged() bool {
 	return n.Type != apiserver.Deleted && n.Old != nil && n.Old.GetResourceVersion() == n.Object.GetResourceVersion()
 }

@@ -235,8 +235,8 @@ func parseFault(text string) (Fault, error) {
 	return f, nil
 }
 
-// counted says whether a fault of the kind has a number instead of a duration.
+// counted returns whether a fault of the kind has a number instead of a duration.
 func (k Kind) counted() bool { return k.rewinds() || k == StripOne || k == LostReported }
 
-// rewinds says whether a fault of the kind restores the API server.
+// rewinds returns whether a fault of the kind restores the API server.
 func (k Kind) rewinds() bool { return k == Rewound || k == RewoundDown }

@@ -47,7 +47,7 @@ func (w *World) settle() {
 	}
 }
 
-// settled says whether nothing is left to do.
+// settled returns whether nothing is left to do.
 func (w *World) settled() bool {
 	if len(w.events) > 0 || w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.externalBack) ||
 		w.now().Before(w.effects.refuses) ||

@@ -183,7 +183,7 @@ func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	return now
 }
 
-// intends says whether an object is stored with a finalizer and with the attempt of a call.
+// intends returns whether an object is stored with a finalizer and with the attempt of a call.
 func intends(stored, mg resource.Managed) bool {
 	return stored != nil && attemptOf(mg) != "" && attemptOf(stored) == attemptOf(mg) && isHeld(stored)
 }
@@ -219,7 +219,7 @@ func (w *World) endsStripped(p *process, well bool) {
 	}
 }
 
-// calledExternal says whether the current pass of a process has made an external call.
+// calledExternal returns whether the current pass of a process has made an external call.
 func (w *World) calledExternal(p *process) bool {
 	for _, e := range slices.Backward(w.trace) {
 		if e.Process != p.number {

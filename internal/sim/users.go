@@ -223,7 +223,7 @@ func annotate(o metav1.Object, key, value string) {
 	o.SetAnnotations(annotations)
 }
 
-// blocked says whether an object reports that the result of its creation is unknown, and requests an action that its
+// blocked returns whether an object reports that the result of its creation is unknown, and requests an action that its
 // users have not done yet.
 func blocked(mg resource.Managed) bool {
 	c := conditionOf(mg, "Synced")

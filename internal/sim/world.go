@@ -247,7 +247,7 @@ func (w *World) run(until time.Time, enough ...func() bool) bool {
 	return found
 }
 
-// passInProgress says whether a pass is in progress.
+// passInProgress returns whether a pass is in progress.
 func (w *World) passInProgress() bool {
 	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.inPass.active > 0 })
 }
