@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Fields of an image that are treated apart.
+// Fields of an image that are handled separately.
 const (
 	FieldMetadata = "metadata"
 	FieldStatus   = "status"
@@ -67,7 +67,7 @@ func Equal(a, b any) bool {
 	}
 }
 
-// sameBody reports whether two images are equal but for metadata and status.
+// sameBody returns whether two images differ at most in metadata and status.
 func sameBody(a, b map[string]any) bool {
 	for _, m := range [][2]map[string]any{{a, b}, {b, a}} {
 		for key, value := range m[0] {
@@ -80,7 +80,7 @@ func sameBody(a, b map[string]any) bool {
 	return true
 }
 
-// copyField copies a field of another map, or removes it if the other has none.
+// copyField copies a field from another map. If the other map does not have the field, copyField removes it.
 func copyField(to, from map[string]any, field string) {
 	if value, ok := from[field]; ok {
 		to[field] = value

@@ -96,7 +96,7 @@ func checkVersion(m map[string]any) error {
 	}}
 }
 
-// checkUID returns an error if an update is to change the UID.
+// checkUID returns an error if an update would change the UID.
 func (k Kind) checkUID(name string, uid, stored any) error {
 	if uid == nil || uid == "" || uid == stored {
 		return nil
@@ -121,7 +121,7 @@ func (k Kind) checkFinalizers(name string, before, now map[string]any) error {
 
 func versionPath() *field.Path { return field.NewPath(FieldMetadata, "resourceVersion") }
 
-// texts returns the strings of a list, "" for an element of another type.
+// texts returns the elements of a list as strings. An element of another type becomes "".
 func texts(of any) []string {
 	list, _ := of.([]any)
 	out := make([]string, 0, len(list))

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// notOfClients are the metadata of a new object that only a server sets.
+// notOfClients are the metadata of a new object that only the server sets.
 var notOfClients = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "selfLink",
 	"uid",
@@ -93,7 +93,7 @@ func (k Kind) Update(u Update) (map[string]any, error) {
 	return image, k.checkFinalizers(name, before, m)
 }
 
-// counted returns the stored object with the part of the request that counts.
+// counted returns the stored object, changed by the part of the request that is used.
 func (k Kind) counted(u Update) map[string]any {
 	switch {
 	case u.Subresource != "":

@@ -98,7 +98,7 @@ func IgnoreConfirmed(ctx context.Context, live client.Reader, obj client.Object,
 	}
 }
 
-// answer returns the details of a NotFound of an API server.
+// answer returns the details of an API server's NotFound response.
 func answer(err error) (*metav1.StatusDetails, bool) {
 	if !kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, false
@@ -111,8 +111,8 @@ func answer(err error) (*metav1.StatusDetails, bool) {
 	return details, details != nil
 }
 
-// about reports whether an answer may be about a resource. An answer without a group about a
-// resource with a group comes from a fake, whose kind means nothing either.
+// about returns whether a response may be about a resource. If the resource has a group and the response has none, the
+// response comes from a fake, whose kind means nothing.
 func about(details *metav1.StatusDetails, r schema.GroupResource) bool {
 	switch {
 	case details.Group == "" && r.Group != "":
@@ -124,9 +124,8 @@ func about(details *metav1.StatusDetails, r schema.GroupResource) bool {
 	}
 }
 
-// names returns the resource that an answer about the object must have. Unknown parts are as in
-// the answer: all parts are if the answer has no group, because it is about a core kind or
-// comes from a fake.
+// names returns the resource that a response about the object must have. Unknown parts are copied from the response. If
+// the response has no group, all parts are unknown: it is about a core kind or comes from a fake.
 func names(r client.Reader, obj client.Object, details *metav1.StatusDetails) schema.GroupResource {
 	said := schema.GroupResource{Group: details.Group, Resource: details.Kind}
 	c, knows := r.(client.Client)

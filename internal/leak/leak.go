@@ -81,7 +81,7 @@ func (m patient) Run() int {
 	return code
 }
 
-// await waits until no goroutine is left, and reports whether that came in time.
+// await waits until no goroutine is left. It returns false if that takes longer than patience.
 func await(patience time.Duration, o []goleak.Option) bool {
 	for end := time.Now().Add(patience); ; {
 		if goleak.Find(o...) == nil { // retries for a while

@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// How many mutants are compiled and run at a time, and how long one may run: the timeout kills a mutant that loops
-// forever.
+// The number of mutants that are compiled and run concurrently, and the time limit of a run. The time limit ends a
+// mutant with an endless loop.
 const (
 	parallel = 2
 	patience = time.Minute
@@ -72,7 +72,7 @@ func run(out io.Writer, file string) error {
 	return report(out, mutants, tryAll(len(mutants), try))
 }
 
-// report prints a line per mutant, in the order of the source, as soon as it is known.
+// report prints a line per mutant, in the order of the source, as soon as its result is known.
 func report(out io.Writer, mutants []mutant, results []chan result) error {
 	survivors, wrecks := 0, 0
 	for i, m := range mutants {

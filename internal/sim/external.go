@@ -26,9 +26,9 @@ type ExternalSystem interface {
 
 // Traits are the guarantees of an external system.
 type Traits struct {
-	Named   bool // the caller chooses the name: a create needs no mark before it
+	Named   bool // the caller chooses the name, so no record is stored before a create
 	Stamped bool // the owner is stored with the resource
-	Blocks  bool // an interrupted create cannot be resolved without a human
+	Blocks  bool // only a person can resolve an interrupted create
 }
 
 // Traits returns the guarantees of the class.

@@ -33,20 +33,20 @@ type Guide interface {
 // A Guidance has the settings that a guide chooses for a run.
 type Guidance struct {
 	Last      Boundary // the boundary of the last fault of the schedule; others may follow after it
-	ResumesIn int      // the wait of the scenario in which a snapshot has the processes; 0: the run starts them
-	Judged    bool     // another run judged everything before the boundary
-	Hashes    bool     // record the state hash at each boundary after that one
-	Doubts    bool     // the faults that follow may be doubts
-	Joins     bool     // ask the guide whether the rest is known
+	ResumesIn int      // the wait in which a snapshot has the processes; 0: the run starts them
+	Judged    bool     // another run has checked everything before the boundary
+	Hashes    bool     // record the state hash at each boundary after Last
+	Doubts    bool     // the faults after Last may be doubts
+	Joins     bool     // call Guide.Join after the last fault
 	Steps     []Step   // a slice to reuse for the steps
 }
 
 // An Arrival describes a run at the time when it reaches a boundary.
 type Arrival struct {
-	Steps         int // before it
+	Steps         int // steps before the boundary
 	At            time.Duration
 	Process, Pass int
-	Fired         int // faults before it
+	Fired         int // faults before the boundary
 }
 
 // follow sets the guide of the run. Nil means that there is none.

@@ -43,10 +43,10 @@ func Has(of, class string) bool {
 
 // Limits are restrictions on the faults that a search tries in a scenario.
 type Limits struct {
-	Faultless    bool // none
-	SingleFaults bool // two are combined at random only
-	OnlyApart    bool // two are combined only if a search is to try all scenarios
-	Doubts       bool // or if it tries doubts
+	Faultless    bool // no faults
+	SingleFaults bool // two faults are combined only in random schedules
+	OnlyApart    bool // two faults are combined only with search.Explorer.Apart
+	Doubts       bool // two faults are also combined with search.Explorer.Doubts
 }
 
 // LimitsOf returns the Limits of a scenario.

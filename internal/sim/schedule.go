@@ -49,42 +49,42 @@ func (f Fault) duration() time.Duration {
 // The kinds of faults. A fault "after" an operation happens when the operation has had its effect and its answer has
 // not been read.
 const (
-	Fail     Kind = "fail"     // an error, without an effect; the error does not say so
-	Refuse   Kind = "refuse"   // no effect, and the external system says so
-	Throttle Kind = "throttle" // too many requests
-	Conflict Kind = "conflict" // another client wrote meanwhile; an external system reports "conflict"
+	Fail     Kind = "fail"     // the operation has no effect and fails; its error does not say that
+	Refuse   Kind = "refuse"   // the operation has no effect, and the external system says so
+	Throttle Kind = "throttle" // the operation fails with too many requests
+	Conflict Kind = "conflict" // another client wrote first; an external system reports "conflict"
 	Lost     Kind = "lost"     // the operation has its effect, and its answer is lost
 	// LostReported: a Create has its effect, its answer is lost, and the error says so. The error is a status of the 500s;
 	// with number 2 a broken connection; with number 3 MaybeCreated.
 	LostReported Kind = "lost-reported"
-	Hang         Kind = "hang"         // no effect, and no answer before the deadline
-	HangAfter    Kind = "hang-after"   // the effect, and no answer before the deadline
+	Hang         Kind = "hang"         // the operation has no effect, and no answer before the deadline
+	HangAfter    Kind = "hang-after"   // the operation has its effect, and no answer before the deadline
 	Crash        Kind = "crash"        // the process dies before the operation
-	CrashAfter   Kind = "crash-after"  // the process dies after it
+	CrashAfter   Kind = "crash-after"  // the process dies after the operation
 	Stop         Kind = "stop"         // the process is asked to stop before the operation
-	StopAfter    Kind = "stop-after"   // the process is asked to stop after it
+	StopAfter    Kind = "stop-after"   // the process is asked to stop after the operation
 	Outage       Kind = "outage"       // the API server is unavailable for a while
 	Freeze       Kind = "freeze"       // the cache gets no events for a while
 	Stale        Kind = "stale"        // the process dies, and the next one begins with an old cache
-	ClockBack    Kind = "clock-back"   // as crash-after, and the next process has a clock that is behind
-	ClockAhead   Kind = "clock-ahead"  // as crash-after, and the next process has a clock that is ahead
-	LeaseLost    Kind = "lease-lost"   // the process is held up so long that another takes over
+	ClockBack    Kind = "clock-back"   // as crash-after; the clock of the next process is behind
+	ClockAhead   Kind = "clock-ahead"  // as crash-after; the clock of the next process is ahead
+	LeaseLost    Kind = "lease-lost"   // the process is blocked so long that another becomes the leader
 	Edit         Kind = "edit"         // a user changes the spec
 	Delete       Kind = "delete"       // a user deletes the object
 	Pause        Kind = "pause"        // a user pauses the object for a minute
 	Drift        Kind = "drift"        // the external resource is changed out of band
-	Absent       Kind = "absent"       // what is to be deleted is reported as absent, once
+	Absent       Kind = "absent"       // a resource to delete is once reported as absent
 	Refusing     Kind = "refusing"     // the external system refuses every change for a while
 	ExternalOut  Kind = "external-out" // the external system is unavailable for a while
 	Vanish       Kind = "vanish"       // the external resource is deleted out of band
-	NameTaken    Kind = "name-taken"   // a resource of another owner replaces that of the object for a while
+	NameTaken    Kind = "name-taken"   // a resource of another owner replaces the one of the object for a while
 	// DeleteRace: the API server completes a deletion that was requested before the object had its first finalizer, which
 	// was just stored.
 	DeleteRace Kind = "delete-race"
 
-	Strip            Kind = "strip"             // a user replaces the object by its manifest: annotations and finalizer go
-	StripAnnotations Kind = "strip-annotations" // the same, and the finalizers stay
-	StripFinalizers  Kind = "strip-finalizers"  // the same, and the annotations stay
+	Strip            Kind = "strip"             // a user replaces the object with its manifest, without annotations and finalizers
+	StripAnnotations Kind = "strip-annotations" // as strip, but the finalizers stay
+	StripFinalizers  Kind = "strip-finalizers"  // as strip, but the annotations stay
 	// StripOne: a user removes one annotation of the runtime. By default it is the external name. The numbers 2 to 5 mean
 	// the annotations of the record of a creation.
 	StripOne Kind = "strip-one"
@@ -92,33 +92,33 @@ const (
 	// one creation, it was exported before the last one.
 	Outdate Kind = "outdate"
 
-	Unserved          Kind = "unserved"           // a page that says 404 replaces the answer of the API server
-	UnservedKind      Kind = "unserved-kind"      // a 404 without a name: the API server does not serve the kind
-	UnservedForbidden Kind = "unserved-forbidden" // a page that says 403 replaces the answer of the API server
-	UnservedGateway   Kind = "unserved-gateway"   // a page that says 502 replaces the answer of the API server
+	Unserved          Kind = "unserved"           // a page with status 404 replaces the answer of the API server
+	UnservedKind      Kind = "unserved-kind"      // the API server does not serve the kind: 404 without a name
+	UnservedForbidden Kind = "unserved-forbidden" // a page with status 403 replaces the answer of the API server
+	UnservedGateway   Kind = "unserved-gateway"   // a page with status 502 replaces the answer of the API server
 
 	UnservedAfter          Kind = "unserved-after"           // a write succeeds, and a 404 page replaces the answer
-	UnservedForbiddenAfter Kind = "unserved-forbidden-after" // the same, and the page says 403
+	UnservedForbiddenAfter Kind = "unserved-forbidden-after" // a write succeeds, and a 403 page replaces the answer
 
 	Panics      Kind = "panics"       // a method of the client panics before its effect
 	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
 
 	Refused       Kind = "refused"        // the API server refuses every write as invalid (422) for a while
-	RefusedSize   Kind = "refused-size"   // the same, as too large (413)
-	RefusedAccess Kind = "refused-access" // the same, as forbidden (403): a quota, or the permissions of the provider
+	RefusedSize   Kind = "refused-size"   // as refused, but as too large (413)
+	RefusedAccess Kind = "refused-access" // as refused, but as forbidden (403): by a quota or permissions
 
-	AbsentLive Kind = "absent-live" // an existing resource is reported as absent, once
+	AbsentLive Kind = "absent-live" // an existing resource is once reported as absent
 
 	// DroppedAnnotations: for a while the API server does not store annotations that a write adds or changes, although its
 	// answer reports success.
 	DroppedAnnotations Kind = "dropped-annotations"
-	DroppedFinalizers  Kind = "dropped-finalizers" // the same of finalizers
-	DroppedStatus      Kind = "dropped-status"     // the same of all fields of the status
+	DroppedFinalizers  Kind = "dropped-finalizers" // as dropped-annotations, for finalizers
+	DroppedStatus      Kind = "dropped-status"     // as dropped-annotations, for all fields of the status
 
 	// Rewound: the API server is restored to the state before the last write or writes while the process runs, and its
 	// versions decrease.
 	Rewound     Kind = "rewound"
-	RewoundDown Kind = "rewound-down" // the process is asked to stop, and the same happens before the next one begins
+	RewoundDown Kind = "rewound-down" // the process stops, and the API server is restored before the next one begins
 
 	// Deaf: a call has no effect, ignores the end of its context, and never returns. It ends with the process. With a
 	// duration, the call returns late with an error.

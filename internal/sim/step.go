@@ -32,10 +32,10 @@ type Step struct {
 	Process  int
 	Op       Operation
 	N        int
-	Hash     StateHash // the state before it, if that is queried
-	RestHash StateHash // the same without the process
-	Pass     int       // of the process
-	Fired    int       // faults before it
+	Hash     StateHash // the state before the operation, if it is recorded
+	RestHash StateHash // the state without the process
+	Pass     int       // number of the pass in the process
+	Fired    int       // number of faults before the operation
 	Faults   []Fault
 	Err      error
 }

@@ -187,7 +187,7 @@ type session struct{ cloud *Cloud }
 // Identity returns the Account of the cloud.
 func (c *session) Identity() string { return c.cloud.Account }
 
-// A searcher is a session that can look up the disk of an attempt.
+// A searcher is a session that can search for the disk of a creation attempt.
 type searcher struct {
 	session
 

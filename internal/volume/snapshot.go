@@ -125,7 +125,7 @@ func (s *Snapshot) want(d Disk) Disk {
 
 func (s *Snapshot) show(d Disk) { s.Status.ID = d.ID }
 
-// fill sets the fields that the user left to the cloud, and reports whether there was one.
+// fill sets the fields that the user left to the cloud, and returns whether there were any.
 func (s *Snapshot) fill(d Disk) bool {
 	if s.Spec.Tier != "" || d.Tier == "" {
 		return false

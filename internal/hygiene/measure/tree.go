@@ -51,7 +51,7 @@ func (f *File) In(dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return dir == "." || strings.HasPrefix(f.Name, dir+"/") })
 }
 
-// finding returns a Finding at a line of it.
+// finding returns a Finding at a line of the file.
 func (f *File) finding(line int, format string, args ...any) Finding {
 	return Finding{Package: f.Dir(), File: f.Name, Line: line, What: fmt.Sprintf(format, args...)}
 }

@@ -43,10 +43,10 @@ import (
 	"time"
 )
 
-// subjects are the packages whose functions are mutated, and whose own tests must notice it.
+// subjects are the packages whose functions are mutated. The tests of each package have to notice its mutants.
 var subjects = []string{"pkg/reconciler/managed", "pkg/providerconfig", "pkg/serviceprovider", "pkg/syncer"}
 
-// reasonsFile has the reasons why mutants are equivalent to the unchanged code.
+// reasonsFile has the reasons for which mutants are equivalent to the unchanged code.
 const reasonsFile = "internal/mutate/shell/reasons.txt"
 
 // settings are the settings of the command line.
@@ -91,7 +91,7 @@ func main() {
 	}
 }
 
-// run tries the draw of the seed, or all, and returns an error if that does not end well.
+// run tries the draw of the seed, or all draws. It returns an error if too few mutants are killed or a step fails.
 func run(ctx context.Context, out io.Writer, s settings) error {
 	var subjects []*subject
 	for _, dir := range s.subjects {

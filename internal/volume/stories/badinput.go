@@ -43,7 +43,7 @@ func HugeAnnotations(t *testing.T, at Place) {
 	}
 }
 
-// A wrong is a mistake of a user or an external system.
+// A wrong is a mistake of a user or of an external system.
 type wrong struct {
 	reason      string
 	annotations map[string]string

@@ -86,7 +86,7 @@ func (e *everything) snapshot(i int) *volume.Snapshot {
 		}}
 }
 
-// every waits until a condition holds for every snapshot. It gets nil for one that is gone.
+// every waits until a condition holds for every snapshot. The condition receives nil for a snapshot that is gone.
 func (e *everything) every(what string, holds func(*volume.Snapshot) bool) {
 	e.Helper()
 	for i := range objects {

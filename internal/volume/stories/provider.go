@@ -45,7 +45,7 @@ type Provider struct {
 	guards  string // the resource that the deletion guard reads; empty where none is on
 }
 
-// options returns the options of the controllers: their logger counts the decisions.
+// options returns the options of the controllers. Their logger counts the decisions.
 func (p *Provider) options() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: 2, Logger: p.Ledger.Logger(&p.decided)}
 }
