@@ -55,7 +55,7 @@ const (
 	Conflict Kind = "conflict" // another client wrote first; an external system reports "conflict"
 	Lost     Kind = "lost"     // the operation has its effect, and its answer is lost
 	// LostReported: a Create has its effect, its answer is lost, and the error says so. The error is a status of the 500s;
-	// with number 2 a broken connection; with number 3 MaybeCreated.
+	// with number 2 a broken connection; with number 3 MaybeCreated
 	LostReported Kind = "lost-reported"
 	Hang         Kind = "hang"         // the operation has no effect, and no answer before the deadline
 	HangAfter    Kind = "hang-after"   // the operation has its effect, and no answer before the deadline
@@ -66,8 +66,8 @@ const (
 	Outage       Kind = "outage"       // the API server is unavailable for a while
 	Freeze       Kind = "freeze"       // the cache gets no events for a while
 	Stale        Kind = "stale"        // the process dies, and the next one begins with an old cache
-	ClockBack    Kind = "clock-back"   // as crash-after; the clock of the next process is behind
-	ClockAhead   Kind = "clock-ahead"  // as crash-after; the clock of the next process is ahead
+	ClockBack    Kind = "clock-back"   // the process dies after the operation; the clock of the next process is behind
+	ClockAhead   Kind = "clock-ahead"  // the process dies after the operation; the clock of the next process is ahead
 	LeaseLost    Kind = "lease-lost"   // the process is blocked so long that another becomes the leader
 	Edit         Kind = "edit"         // a user changes the spec
 	Delete       Kind = "delete"       // a user deletes the object
@@ -79,17 +79,17 @@ const (
 	Vanish       Kind = "vanish"       // the external resource is deleted out of band
 	NameTaken    Kind = "name-taken"   // a resource of another owner replaces the one of the object for a while
 	// DeleteRace: the API server completes a deletion that was requested before the object had its first finalizer, which
-	// was just stored.
+	// was just stored
 	DeleteRace Kind = "delete-race"
 
-	Strip            Kind = "strip"             // a user replaces the object with its manifest, without annotations and finalizers
-	StripAnnotations Kind = "strip-annotations" // as strip, but the finalizers stay
-	StripFinalizers  Kind = "strip-finalizers"  // as strip, but the annotations stay
+	Strip            Kind = "strip"             // a replace by a user removes annotations and finalizers
+	StripAnnotations Kind = "strip-annotations" // a replace by a user removes annotations, and the finalizers stay
+	StripFinalizers  Kind = "strip-finalizers"  // a replace by a user removes finalizers, and the annotations stay
 	// StripOne: a user removes one annotation of the runtime. By default it is the external name. The numbers 2 to 5 mean
-	// the annotations of the record of a creation.
+	// the annotations of the record of a creation
 	StripOne Kind = "strip-one"
 	// Outdate: a user replaces the object with a manifest that was exported with all annotations. If there was more than
-	// one creation, it was exported before the last one.
+	// one creation, it was exported before the last one
 	Outdate Kind = "outdate"
 
 	Unserved          Kind = "unserved"           // a page with status 404 replaces the answer of the API server
@@ -104,31 +104,31 @@ const (
 	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
 
 	Refused       Kind = "refused"        // the API server refuses every write as invalid (422) for a while
-	RefusedSize   Kind = "refused-size"   // as refused, but as too large (413)
-	RefusedAccess Kind = "refused-access" // as refused, but as forbidden (403): by a quota or permissions
+	RefusedSize   Kind = "refused-size"   // the API server refuses every write as too large (413) for a while
+	RefusedAccess Kind = "refused-access" // the API server refuses every write as forbidden (403) for a while
 
 	AbsentLive Kind = "absent-live" // an existing resource is once reported as absent
 
 	// DroppedAnnotations: for a while the API server does not store annotations that a write adds or changes, although its
-	// answer reports success.
+	// answer reports success
 	DroppedAnnotations Kind = "dropped-annotations"
-	DroppedFinalizers  Kind = "dropped-finalizers" // as dropped-annotations, for finalizers
-	DroppedStatus      Kind = "dropped-status"     // as dropped-annotations, for all fields of the status
+	DroppedFinalizers  Kind = "dropped-finalizers" // finalizers that a write adds or changes are not stored for a while
+	DroppedStatus      Kind = "dropped-status"     // the status that a write changes is not stored for a while
 
-	// Rewound: the API server is restored to the state before the last write or writes while the process runs, and its
-	// versions decrease.
+	// Rewound: the API server is restored to the state before the last writes while the process runs, and its
+	// versions decrease
 	Rewound     Kind = "rewound"
 	RewoundDown Kind = "rewound-down" // the process stops, and the API server is restored before the next one begins
 
 	// Deaf: a call has no effect, ignores the end of its context, and never returns. It ends with the process. With a
-	// duration, the call returns late with an error.
+	// duration, the call returns late with an error
 	Deaf Kind = "deaf"
 	// DeafAfter: a call has its effect, and then does not return, as with Deaf. With a duration, a call of a client
-	// returns late with its answer.
+	// returns late with its answer
 	DeafAfter Kind = "deaf-after"
 
 	// Relist: the watch of the cache breaks. After a while one list replaces all events since then: of several changes
-	// only the last is visible.
+	// only the last is visible
 	Relist Kind = "relist"
 )
 
