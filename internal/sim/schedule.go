@@ -103,9 +103,11 @@ const (
 	Panics      Kind = "panics"       // a method of the client panics before its effect
 	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
 
-	Refused       Kind = "refused"        // the API server refuses every write as invalid (422) for a while
-	RefusedSize   Kind = "refused-size"   // the API server refuses every write as too large (413) for a while
-	RefusedAccess Kind = "refused-access" // the API server refuses every write as forbidden (403) for a while
+	Refused     Kind = "refused"      // the API server refuses every write as invalid (422) for a while
+	RefusedSize Kind = "refused-size" // the API server refuses every write as too large (413) for a while
+	// RefusedAccess: the API server refuses every write as forbidden (403) for a while, because of a quota or of the
+	// permissions of the provider
+	RefusedAccess Kind = "refused-access"
 
 	AbsentLive Kind = "absent-live" // an existing resource is once reported as absent
 
@@ -123,7 +125,7 @@ const (
 	// Deaf: a call has no effect, ignores the end of its context, and never returns. It ends with the process. With a
 	// duration, the call returns late with an error
 	Deaf Kind = "deaf"
-	// DeafAfter: a call has its effect, and then does not return, as with Deaf. With a duration, a call of a client
+	// DeafAfter: a call has its effect, and then does not return, as with deaf. With a duration, a call of a client
 	// returns late with its answer
 	DeafAfter Kind = "deaf-after"
 

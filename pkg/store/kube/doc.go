@@ -13,8 +13,9 @@
 // this package compare the responses with those of a real API server.
 //
 // Some requests need an API server, and return an error that says so: server-side apply, strategic merge patches, and
-// field selectors on fields other than the name and the namespace. Webhooks of admission do not run. A dry run reads
-// the store and writes nothing. It does not find errors that only the store detects, such as a value that is too large.
+// field selectors, except on the name and the namespace. A manager with webhooks does not start: see ErrNoAdmission. A
+// dry run reads the store and writes nothing. It does not find errors that only the store detects, such as a value that
+// is too large.
 //
 // The Go type is the only schema. There are no defaults, no conversion and no garbage collector, and a namespace does
 // not have to exist.
