@@ -18,8 +18,8 @@ const (
 	// DefaultMarkPrefix is the prefix of the zero value of Marks.
 	DefaultMarkPrefix = "moorage.dev"
 
-	// FormerMarkPrefix is the former default, which package controllerruntime still uses.
-	// Marks{Prefix: FormerMarkPrefix} keeps it.
+	// FormerMarkPrefix is the prefix that the zero value of Marks had in earlier versions. Package controllerruntime still
+	// uses it, and so does Marks{Prefix: FormerMarkPrefix}.
 	FormerMarkPrefix = "kumori"
 )
 
@@ -73,7 +73,7 @@ func (m Marks) former() (Marks, bool) {
 	return Marks{Prefix: m.Former}, m.Former != "" && m.Former != m.prefix()
 }
 
-// Set marks the object, and removes former marks of the same kind.
+// Set sets the marks of the object, and removes marks with the former prefix that name an owner of the same kind.
 func (m Marks) Set(obj metav1.Object, owner store.Owner) {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	if labels == nil {

@@ -30,8 +30,7 @@ func (k *kind) check(image map[string]any) error {
 
 // checkForm checks metadata as an API server does.
 func (k *kind) checkForm(image map[string]any) error {
-	// The metadata is read as that of any object, so that what is of the wrong type
-	// is an answer, too.
+	// PartialObjectMetadata decodes the metadata, so that a field of the wrong type also becomes an error response.
 	o := &metav1.PartialObjectMetadata{}
 	m := map[string]any{apicore.FieldMetadata: apicore.Metadata(image)}
 	if err := errors.Wrap(decode(m, o), "cannot decode metadata"); err != nil {
