@@ -1,11 +1,12 @@
-// Package apicore is the write path of an API server for objects that are JSON images in
-// memory: which part of a request counts, which metadata only a server sets, which requests
-// are refused and with which text, and how patches apply. Storage, watches and the
-// validation of specs are of the server that uses it: pkg/sim/apiserver, which simulates
-// one, and pkg/store/kube, which is a client of a store. Start with Kind.
+// Package apicore implements the writes of an API server for objects that are JSON objects in memory. It determines
+// which part of a request is used, which metadata only the server sets, which requests are refused with which text, and
+// how patches apply. A JSON object in memory is called an image. Start with Kind.
 //
-// No function changes its arguments. Results share values with them.
+// The server that uses the package provides the storage, the watches and the validation of specs. Package
+// pkg/sim/apiserver simulates an API server. Package pkg/store/kube is a client of a store.
 //
-// Tests of pkg/sim/apiserver compare the path with a real API server; a test of
-// pkg/store/kube compares the two servers with each other, write by write.
+// No function changes its arguments. Results share values with the arguments.
+//
+// Tests of pkg/sim/apiserver compare the results with those of a real API server. A test of pkg/store/kube compares the
+// two users of this package with each other, write by write.
 package apicore

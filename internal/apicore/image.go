@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Fields of an image that are treated apart.
+// Fields of an image that are handled separately.
 const (
 	FieldMetadata = "metadata"
 	FieldStatus   = "status"
 )
 
-// Metadata returns the metadata of an image, nil if it has none.
+// Metadata returns the metadata of an image, or nil if it has none.
 func Metadata(image map[string]any) map[string]any {
 	m, _ := image[FieldMetadata].(map[string]any)
 
@@ -25,7 +25,7 @@ func Name(image map[string]any) string {
 	return name
 }
 
-// Clone returns a shallow copy of a map, an empty one of nil.
+// Clone returns a shallow copy of a map. For nil it returns an empty map.
 func Clone(m map[string]any) map[string]any {
 	if m = maps.Clone(m); m == nil {
 		m = map[string]any{}
@@ -42,8 +42,8 @@ func WithMetadata(image map[string]any) map[string]any {
 	return image
 }
 
-// Equal reports whether two values of images are the same. It is reflect.DeepEqual for values of JSON, several times
-// as fast.
+// Equal returns whether two values of images are equal. It has the result of reflect.DeepEqual for JSON values, and is
+// several times as fast.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -67,7 +67,7 @@ func Equal(a, b any) bool {
 	}
 }
 
-// sameBody reports whether two images are equal but for metadata and status.
+// sameBody returns whether two images differ at most in metadata and status.
 func sameBody(a, b map[string]any) bool {
 	for _, m := range [][2]map[string]any{{a, b}, {b, a}} {
 		for key, value := range m[0] {
@@ -80,7 +80,7 @@ func sameBody(a, b map[string]any) bool {
 	return true
 }
 
-// copyField copies a field of another map, or removes it if the other has none.
+// copyField copies a field from another map. If the other map does not have the field, copyField removes it.
 func copyField(to, from map[string]any, field string) {
 	if value, ok := from[field]; ok {
 		to[field] = value

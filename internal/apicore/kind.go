@@ -17,8 +17,8 @@ import (
 // optimisticLockText is registry.OptimisticLockErrorMsg of k8s.io/apiserver.
 const optimisticLockText = "the object has been modified; please apply your changes to the latest version and try again"
 
-// A Kind has the properties of a kind of objects on which the answer to a write depends.
-// Errors of its methods are those of an API server.
+// A Kind describes a kind of objects, as far as the response to a write depends on it. Errors of its methods are those
+// of an API server.
 type Kind struct {
 	GVK       schema.GroupVersionKind
 	Resource  schema.GroupResource
@@ -26,8 +26,8 @@ type Kind struct {
 	HasStatus bool // the status is a subresource
 }
 
-// NewKind returns the kind whose Go type this struct is. One whose group is a domain of one's own is a custom
-// resource; a field status is a subresource.
+// NewKind returns a Kind whose Go type is the struct of. A kind is a custom resource if its group contains a dot and
+// does not end in .k8s.io. A field status is the subresource status.
 func NewKind(gvk schema.GroupVersionKind, resource schema.GroupResource, of reflect.Type) Kind {
 	k := Kind{GVK: gvk, Resource: resource}
 	k.Custom = strings.Contains(gvk.Group, ".") && !strings.HasSuffix(gvk.Group, ".k8s.io")
@@ -38,18 +38,18 @@ func NewKind(gvk schema.GroupVersionKind, resource schema.GroupResource, of refl
 	return k
 }
 
-// Invalid returns 422 with its causes.
+// Invalid returns an error with status 422 and the given causes.
 func (k Kind) Invalid(name string, errs ...*field.Error) error {
 	return kerrors.NewInvalid(k.GVK.GroupKind(), name, errs)
 }
 
-// Conflict returns 409 for a request that names another version than the stored one.
+// Conflict returns an error with status 409, for a request whose resourceVersion is not the stored one.
 func (k Kind) Conflict(name string) error {
 	return kerrors.NewConflict(k.Resource, name, errors.New(optimisticLockText))
 }
 
-// CheckPreconditions returns a conflict if a stored object does not meet the preconditions of a
-// delete, which may be nil. The texts are those of registry/rest of k8s.io/apiserver.
+// CheckPreconditions returns a conflict if a stored object does not satisfy the preconditions of a delete. The
+// preconditions may be nil. The texts are those of registry/rest of k8s.io/apiserver.
 func (k Kind) CheckPreconditions(stored map[string]any, p *metav1.Preconditions) error {
 	m := Metadata(stored)
 	switch {
@@ -96,7 +96,7 @@ func checkVersion(m map[string]any) error {
 	}}
 }
 
-// checkUID returns an error if an update is to change the UID.
+// checkUID returns an error if an update would change the UID.
 func (k Kind) checkUID(name string, uid, stored any) error {
 	if uid == nil || uid == "" || uid == stored {
 		return nil
@@ -121,7 +121,7 @@ func (k Kind) checkFinalizers(name string, before, now map[string]any) error {
 
 func versionPath() *field.Path { return field.NewPath(FieldMetadata, "resourceVersion") }
 
-// texts returns the strings of a list, "" for an element of another type.
+// texts returns the elements of a list as strings. An element of another type becomes "".
 func texts(of any) []string {
 	list, _ := of.([]any)
 	out := make([]string, 0, len(list))

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// notOfClients are the metadata of a new object that only a server sets.
+// notOfClients are the metadata of a new object that only the server sets.
 var notOfClients = []string{
 	"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "selfLink",
 	"uid",
@@ -17,10 +17,9 @@ var kept = []string{
 	"resourceVersion", "uid",
 }
 
-// Create returns the image of a new object as it is to be stored: without a status that is a
-// subresource, and without metadata that only a server sets. An object without a name gets what
-// generate makes of its prefix, if it has one. Check validates the image. An error means that
-// the request is refused.
+// Create returns the image of a new object to store. It removes metadata that only the server sets, and the status if
+// that is a subresource. If the object has no name, generate makes one from its generateName. check validates the
+// image. An error means that the request is refused.
 func (k Kind) Create(
 	given map[string]any, generate func(prefix string) string, check func(image map[string]any) error,
 ) (map[string]any, error) {
@@ -47,23 +46,23 @@ func (k Kind) Create(
 	return image, nil
 }
 
-// An Update is a request to make a stored object what it gives.
+// An Update is a request to replace the stored object, or its status, with the given object.
 type Update struct {
 	Stored      map[string]any
 	Given       map[string]any
 	Subresource string // "", or the status
 
-	// Adjust changes the part of the request that counts, before anything is checked. It may
-	// change the image and its metadata, and nothing below. Nil changes nothing.
+	// Adjust changes the new image before anything is checked. It may change the top level of the image and of its
+	// metadata, and no values below. With nil nothing is changed.
 	Adjust func(image map[string]any) map[string]any
 
-	// Check validates the result.
+	// Check validates the new image.
 	Check func(image map[string]any) error
 }
 
-// Update returns the image of an object after an update, as it is to be stored but for its
-// version. Through a subresource only the status changes, otherwise all but a status that is
-// one. An error means that the request is refused.
+// Update returns the image of an object after an update, to be stored under a new resourceVersion. A request for the
+// subresource status changes only the status. Any other request changes everything except the status; without a
+// subresource it also changes the status. An error means that the request is refused.
 func (k Kind) Update(u Update) (map[string]any, error) {
 	name, before := Name(u.Stored), Metadata(u.Stored)
 	if v := Metadata(u.Given)["resourceVersion"]; v != nil && v != "" && v != before["resourceVersion"] {
@@ -94,7 +93,7 @@ func (k Kind) Update(u Update) (map[string]any, error) {
 	return image, k.checkFinalizers(name, before, m)
 }
 
-// counted returns the stored object with the part of the request that counts.
+// counted returns the stored object, changed by the part of the request that is used.
 func (k Kind) counted(u Update) map[string]any {
 	switch {
 	case u.Subresource != "":
@@ -112,8 +111,8 @@ func (k Kind) counted(u Update) map[string]any {
 	}
 }
 
-// Patch returns the image of a stored object with a patch applied, for an Update. Errors are those of an API server:
-// 400, 415 or 422.
+// Patch applies a patch to the image of a stored object. Its result is the given object of an Update. Errors are those
+// of an API server, with status 400, 415 or 422.
 func (k Kind) Patch(stored map[string]any, t types.PatchType, data []byte) (map[string]any, error) {
 	image, err := applyPatch(k.Resource, Name(stored), stored, t, data)
 	if err != nil {
@@ -126,7 +125,7 @@ func (k Kind) Patch(stored map[string]any, t types.PatchType, data []byte) (map[
 	return image, nil
 }
 
-// Named returns a copy of an image with metadata, whose kind is this one.
+// Named returns a copy of an image with the apiVersion and the kind of k. The copy always has metadata.
 func (k Kind) Named(image map[string]any) map[string]any {
 	image = WithMetadata(image)
 	image["apiVersion"], image["kind"] = k.GVK.GroupVersion().String(), k.GVK.Kind

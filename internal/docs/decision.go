@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxSentence is how long the sentence of a case may be, in characters.
+// maxSentence is the maximum length of the sentence for a case, in characters.
 const maxSentence = 200
 
-// A stage is a part of a decision: the types of its facts and of its results.
+// A stage is a part of a decision, given by the names of the types of its facts and of its results.
 type stage struct{ facts, results string }
 
 // A words value holds the facts, their states and the actions of a stage, with their comments.
@@ -87,7 +87,7 @@ func (w *words) readConstants(d *ast.GenDecl) {
 	}
 }
 
-// readFacts reads the fields of the facts. A fact without a comment has that of its type.
+// readFacts reads the fields of the facts. A fact without a comment gets the comment of its type.
 func (w *words) readFacts(body *ast.StructType, types map[string]string) {
 	for _, field := range body.Fields.List {
 		says := sentence(field.Comment)
@@ -118,7 +118,7 @@ func sentence(doc *ast.CommentGroup) string {
 	return text
 }
 
-// upper returns a text with a capital at the beginning.
+// upper returns a text that begins with a capital letter.
 func upper(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
@@ -134,7 +134,7 @@ type decision struct {
 	cases []choice
 }
 
-// A choice is one case: its condition, and an action or the name of another decision.
+// A choice is one case of a decision: its condition, and an action or the name of another decision.
 type choice struct {
 	condition ast.Expr // nil: otherwise
 	action    string
@@ -142,7 +142,7 @@ type choice struct {
 	says      string // the comment above the case
 }
 
-// readDecisions reads the functions that consist of one switch. Methods are left out.
+// readDecisions reads the functions that consist of one switch. It omits methods.
 func readDecisions(fset *token.FileSet, file *ast.File) ([]decision, error) {
 	var out []decision
 	for _, decl := range file.Decls {
@@ -248,7 +248,7 @@ func (w words) phrase(e ast.Expr) (string, error) {
 	}
 }
 
-// state returns in words which state a fact has, or has not.
+// state returns a comparison in words: which state a fact has or does not have.
 func (w words) state(e *ast.BinaryExpr) (string, error) {
 	if call, ok := e.X.(*ast.CallExpr); ok && e.Op == token.EQL && has(w.actions, typeName(e.Y)) {
 		return "`" + typeName(call.Fun) + "` decides " + typeName(e.Y), nil
@@ -317,7 +317,7 @@ func (w words) renderActions() string {
 	return table([]string{w.stage.results, "What is done"}, out) + "\n" + w.goOn + "\n"
 }
 
-// decisions reads a file with decisions and the one with their facts, which may be the same. It returns the tables of
+// decisions reads a file with decisions and the file with their facts, which may be the same file. It returns tables of
 // the cases, of the facts and of the actions.
 func decisions(decide, facts []byte, of stage) (tables, glossary, actions string, err error) {
 	fset := token.NewFileSet()

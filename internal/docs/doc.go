@@ -1,12 +1,10 @@
 // Package docs keeps the pages of the folder docs consistent with the code.
 //
-// Parts of pages are generated from the code: the regions between "<!-- generated: NAME -->"
-// and "<!-- end -->". Parts written by hand are checked: a reason, a metric or a name that a
-// page lacks, or that is only on the page, fails a test. Start with pages_test.go, which lists
-// the generated regions.
+// Regions of pages between "<!-- generated: NAME -->" and "<!-- end -->" are generated from the code. The other parts
+// are written by hand and checked: a test fails if a page lacks a reason, a metric or a name of the code, or has one
+// that does not exist. Start with pages_test.go, which lists the generated regions. This command writes them:
 //
 //	go test ./internal/docs -update
 //
-// writes the regions anew. The folder tutorial is the code of the page
-// provider-by-hand.md.
+// The folder tutorial has the code of the page provider-by-hand.md.
 package docs

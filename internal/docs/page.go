@@ -11,7 +11,7 @@ const regionEnd = "<!-- end -->"
 
 func regionBegin(name string) string { return "<!-- generated: " + name + " -->" }
 
-// fill puts text into the region of that name.
+// fill replaces the text in the region with the name.
 func fill(page, name, text string) (string, error) {
 	before, rest, begins := strings.Cut(page, regionBegin(name)+"\n")
 	_, after, ends := strings.Cut(rest, regionEnd)
@@ -57,7 +57,7 @@ func spans(text string) []string {
 	return out
 }
 
-// rows returns the rows of all tables of a page. Code blocks hold none.
+// rows returns the rows of all tables of a page. It skips code blocks.
 func rows(page string) []row {
 	var (
 		out      []row
@@ -122,7 +122,7 @@ func blocks(page string) []block {
 	return out
 }
 
-// table writes rows as a page has them.
+// table returns rows as a table of a page.
 func table(header []string, rows [][]string) string {
 	var b strings.Builder
 	write := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }

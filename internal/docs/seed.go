@@ -90,10 +90,10 @@ func readAPI(text string) []api {
 	return out
 }
 
-// namesPerRow keeps the cells of the table of names readable.
+// namesPerRow limits the length of the cells in the table of names.
 const namesPerRow = 12
 
-// renderAPI writes the names that stay the same, package by package.
+// renderAPI returns a table of the names that stay the same, package by package.
 func renderAPI(apis []api) string {
 	var (
 		out           [][]string

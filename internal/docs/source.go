@@ -17,7 +17,7 @@ type source struct {
 	files []*ast.File
 }
 
-// name of the package, or "".
+// name returns the name of the package, or "".
 func (s source) name() string {
 	if len(s.files) == 0 {
 		return ""
@@ -81,7 +81,7 @@ type constant struct {
 	about string // its comment and that of its group
 }
 
-// constants returns the constants of a package whose type is one of these.
+// constants returns the constants of a package that have one of the given types.
 func (s source) constants(types ...string) []constant {
 	var out []constant
 	for _, file := range s.files {

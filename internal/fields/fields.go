@@ -1,6 +1,6 @@
-// Package fields is for server-side apply: it makes the body from an object that was changed in place, and finds out
-// which fields applying a body removes. The body must have all fields that the manager owns, because the API server
-// removes the others: it consists of the fields that the manager owned already, with their current values, and of
+// Package fields prepares server-side apply for an object that was changed in place. It builds the body of the request,
+// and determines which fields the request removes. The API server removes the fields that the manager owns and the body
+// lacks. Therefore the body consists of the fields that the manager already owned, with their current values, and of
 // the changed fields.
 package fields
 
@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A Set is a decoded FieldsV1: "f:name" leads to a field, "." is the map itself.
+// A Set is a decoded FieldsV1. The key "f:name" has the set of a field, and the key "." stands for the map itself.
 type Set map[string]any
 
 // Owners are the owners of the fields of an object.
@@ -21,8 +21,8 @@ type Owners struct {
 	others []Set // fields of each other owner, and of the manager by other operations
 }
 
-// Of returns the owners as the manager sees them in that version of the kind. It returns false
-// if they are unknown: the manager has not applied yet, or has applied another version.
+// Of returns the owners of the fields, separated into the manager and all others, for an apiVersion of the kind. It
+// returns false if they are unknown: the manager has not applied yet, or an entry has another apiVersion.
 func Of(entries []metav1.ManagedFieldsEntry, manager, apiVersion string) (Owners, bool) {
 	var o Owners
 	for _, e := range entries {
@@ -39,8 +39,8 @@ func Of(entries []metav1.ManagedFieldsEntry, manager, apiVersion string) (Owners
 	return o, o.Mine != nil
 }
 
-// Project returns the fields of an object that are in the set. Lists are taken whole: their
-// items may belong to several managers, and an unchanged item changes nothing.
+// Project returns the fields of an object that are in the set. It includes complete lists. The items of a list may
+// belong to several managers, but applying an unchanged item changes nothing.
 func (s Set) Project(object map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, sub := range s {
@@ -67,8 +67,8 @@ func set(v any) Set {
 	return m
 }
 
-// Remove reports whether applying without the fields that the patch sets to null removes them:
-// the manager is the only owner of all of them.
+// Remove returns whether a request without the fields that the patch sets to null removes all of them. It does if the
+// manager is their only owner.
 func (o Owners) Remove(patch, before map[string]any) bool {
 	for name, change := range patch {
 		sub := o.below("f:" + name)
@@ -88,8 +88,8 @@ func (o Owners) Remove(patch, before map[string]any) bool {
 	return true
 }
 
-// Prune removes from an object the fields that applying a body removes: those of which the
-// manager is the only owner, and which the body lacks. Lists stay as they are.
+// Prune removes from an object the fields that a request with the body removes. They are the fields that only the
+// manager owns and the body lacks. Prune does not change lists.
 func (o Owners) Prune(object, body map[string]any) {
 	for key := range o.Mine {
 		name, isField := strings.CutPrefix(key, "f:")

@@ -14,37 +14,34 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Unserved reports whether err is a 404 that names no object, or a RESTMapper's error for an
-// unknown kind: a proxy answered, or an API server that does not serve the kind, the version or
-// the path. The answer is about that server at that moment alone: a caller may wait or refuse
-// to start, and must not clean up.
+// Unserved returns whether err is a 404 that names no object, or the error of a RESTMapper for an unknown kind. The
+// response then comes from a proxy, or from an API server that does not serve the kind, the version or the path. It is
+// valid only for that server at that moment. A caller may wait or refuse to start, and must not clean up.
 func Unserved(err error) bool {
 	return meta.IsNoMatchError(err) || kerrors.IsNotFound(err) && !Named(err)
 }
 
-// Named reports whether err is the answer that some object does not exist, with its name. It is
-// for callers that do not know the name, because they did not send the request themselves.
+// Named returns whether err is a response that an object does not exist, with the name of that object. It is for
+// callers that did not send the request themselves and do not know the name.
 func Named(err error) bool {
 	details, ok := answer(err)
 	return ok && details.Name != ""
 }
 
-// NoPage is Named for fakes that leave the name out, as those of authors do: a 404 with
-// details, and without the cause UnexpectedServerResponse.
+// NoPage returns whether err is a 404 with details and without the cause UnexpectedServerResponse. Unlike Named it does
+// not require a name, because the fakes of authors often omit it.
 func NoPage(err error) bool {
 	_, ok := answer(err)
 	return ok
 }
 
-// Answered reports whether err is the answer that there is no object of that name. The answer
-// names it, so that a 404 of a proxy, or about a kind that is not served, is none.
+// Answered returns whether err is the response that there is no object of that name. The response must have the name. A
+// 404 of a proxy, or for a kind that is not served, lacks it and does not count.
 //
-// If resources are given, the answer must be about one of them, as far as it names a resource.
-// API servers give the resource, caches give the kind, and fakes often leave out the group:
-// then the name is enough.
+// If resources are given, a response that names a resource must name one of them. API servers return the resource,
+// caches return the kind, and fakes often omit the group. If only the name is there, it is enough.
 //
-// The answer to a write may be about a subresource. To find out whether the object is gone,
-// call Confirmed.
+// The response to a write may be about a subresource. To find out whether the object exists, call Confirmed.
 func Answered(err error, name string, resources ...schema.GroupResource) bool {
 	details, ok := answer(err)
 	return ok && name != "" && details.Name == name &&
@@ -52,8 +49,7 @@ func Answered(err error, name string, resources ...schema.GroupResource) bool {
 			func(r schema.GroupResource) bool { return about(details, r) }))
 }
 
-// Ignore returns nil if Answered, and err otherwise. It is for reads, and for the
-// deletion of the object itself.
+// Ignore returns nil if Answered returns true, and err otherwise. It is for reads of the object, and for its deletion.
 func Ignore(err error, name string, resources ...schema.GroupResource) error {
 	if Answered(err, name, resources...) {
 		return nil
@@ -61,11 +57,11 @@ func Ignore(err error, name string, resources ...schema.GroupResource) error {
 	return err
 }
 
-// Confirmed reports whether the object is gone: a GET by name and namespace is answered with
-// NotFound, or with an object of another UID, if obj has one. It does not change obj.
+// Confirmed reads the object and returns whether it is gone: the response is NotFound, or an object with another UID.
+// Without a UID in obj only NotFound counts. It does not change obj.
 //
-// The reader must not be a cache; that of cluster.Cluster.GetAPIReader is none. Any other
-// answer is an error, after which the caller has to assume that the object exists.
+// live must not be a cache: use cluster.Cluster.GetAPIReader. Any other response is returned as an error; the caller
+// then has to assume that the object exists.
 func Confirmed(ctx context.Context, live client.Reader, obj client.Object) (bool, error) {
 	now := obj.DeepCopyObject().(client.Object)
 	key := client.ObjectKeyFromObject(obj)
@@ -84,9 +80,8 @@ func Confirmed(ctx context.Context, live client.Reader, obj client.Object) (bool
 	return false, errors.Wrapf(err, "cannot ask the API server whether %s is gone", key)
 }
 
-// IgnoreConfirmed is Ignore for the error of a write: it returns nil if that is a 404 of any
-// sort, and Confirmed reports that the object is gone. A 404 for an existing object is an error
-// that names the remedy.
+// IgnoreConfirmed handles the error of a write. It returns nil if err is any 404 and Confirmed returns that the object
+// is gone. If the object exists, it returns an error that names the remedy. It returns any other err unchanged.
 func IgnoreConfirmed(ctx context.Context, live client.Reader, obj client.Object, err error) error {
 	if !kerrors.IsNotFound(err) {
 		return err
@@ -103,7 +98,7 @@ func IgnoreConfirmed(ctx context.Context, live client.Reader, obj client.Object,
 	}
 }
 
-// answer returns the details of a NotFound of an API server.
+// answer returns the details of an API server's NotFound response.
 func answer(err error) (*metav1.StatusDetails, bool) {
 	if !kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
 		return nil, false
@@ -116,8 +111,8 @@ func answer(err error) (*metav1.StatusDetails, bool) {
 	return details, details != nil
 }
 
-// about reports whether an answer may be about a resource. An answer without a group about a
-// resource with a group comes from a fake, whose kind means nothing either.
+// about returns whether a response may be about a resource. If the resource has a group and the response has none, the
+// response comes from a fake, whose kind means nothing.
 func about(details *metav1.StatusDetails, r schema.GroupResource) bool {
 	switch {
 	case details.Group == "" && r.Group != "":
@@ -129,9 +124,8 @@ func about(details *metav1.StatusDetails, r schema.GroupResource) bool {
 	}
 }
 
-// names returns the resource that an answer about the object must have. Unknown parts are as in
-// the answer: all parts are if the answer has no group, because it is about a core kind or
-// comes from a fake.
+// names returns the resource that a response about the object must have. Unknown parts are copied from the response. If
+// the response has no group, all parts are unknown: it is about a core kind or comes from a fake.
 func names(r client.Reader, obj client.Object, details *metav1.StatusDetails) schema.GroupResource {
 	said := schema.GroupResource{Group: details.Group, Resource: details.Kind}
 	c, knows := r.(client.Client)

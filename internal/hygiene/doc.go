@@ -1,5 +1,4 @@
-// Package hygiene replaces checks of reviewers: its tests read this repository and fail where it grew too long,
-// undocumented, heavy or wrong. Start with gates_test.go.
-//
-// It has tests only. Each of their messages names the remedy.
+// Package hygiene has tests that check the code of this repository as reviewers do. They fail if the code grows too
+// long, lacks documentation, has heavy dependencies or breaks a rule. The messages name the remedy. The package has
+// tests only; start with gates_test.go.
 package hygiene

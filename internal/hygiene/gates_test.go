@@ -5,8 +5,8 @@ import "testing"
 // The gates came later than much of the code. Each begins with the number of existing findings, which only goes
 // down: see ratchet_test.go.
 
-// TestStructsAreSmall: a large struct is several concepts that have no names yet. The facts of a decision are its
-// parameters, and may be many.
+// TestStructsAreSmall checks that no struct is large, because a large struct is several concepts without names. The
+// facts of a decision are its parameters, and may be many.
 func TestStructsAreSmall(t *testing.T) { hold(t, "structs") }
 
 // TestCommentsBeginWithTheName makes a search for a function find its comment.
@@ -16,7 +16,8 @@ func TestCommentsBeginWithTheName(t *testing.T) { hold(t, "comments") }
 // first sight. internal/hygiene/measure/words.go has the list of words to avoid.
 func TestIdentifiersAreUsualTerms(t *testing.T) { hold(t, "identifiers") }
 
-// TestProseIsPlain: a sentence has a subject that is a thing. The list stands beside that of the identifiers.
+// TestProseIsPlain checks that comments and pages have no words to avoid. internal/hygiene/measure/words.go has the
+// list.
 func TestProseIsPlain(t *testing.T) { hold(t, "prose") }
 
 // TestExceptionsAreForLintersThatRun checks exceptions for linters that do not run: nolintlint ignores these.

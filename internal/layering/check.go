@@ -1,4 +1,4 @@
-// Package layering defines which package of this repository may import which one. Its test checks the imports.
+// Package layering defines which packages of this repository may import which others. Its test checks the imports.
 //
 // Start at the table in table.go: it is the documentation.
 package layering
@@ -17,7 +17,7 @@ type pkg struct {
 	XTestImports []string
 }
 
-// A place is the place of a package in the table.
+// A place is the position of a package in the table.
 type place struct {
 	unit  unit
 	name  string // the unit with its * filled in
@@ -30,7 +30,7 @@ type rules struct {
 	layers []layer
 }
 
-// check returns one line for each import that the table does not allow, and for each package that it does not know.
+// check returns one line for each import that the table does not allow, and for each package that is not in the table.
 func (r rules) check(pkgs []pkg) []string {
 	var out []string
 	for _, p := range pkgs {
@@ -99,7 +99,7 @@ func (r rules) edge(at place, to string) string {
 	return ""
 }
 
-// find returns the place of a package: that of the longest pattern that fits.
+// find returns the place of a package. If several patterns match the package, the longest one determines the place.
 func (r rules) find(path string) (best place, known bool) {
 	for i, l := range r.layers {
 		for _, u := range l.units {
@@ -112,8 +112,8 @@ func (r rules) find(path string) (best place, known bool) {
 	return best, known
 }
 
-// own turns an import path of this repository into the path below its root. The package of a test binary counts as
-// the package that it tests.
+// own converts an import path of this repository to the path below its root. The package of a test binary counts as the
+// package that it tests.
 func (r rules) own(path string) (string, bool) {
 	path, _, _ = strings.Cut(path, " ")
 	if path == r.module {
@@ -126,7 +126,7 @@ func (r rules) own(path string) (string, bool) {
 	return below, true
 }
 
-// match reports whether the pattern matches the path, and returns the part of the path that is the unit itself.
+// match returns whether the pattern matches the path, and the part of the path that names the unit.
 func match(pattern, path string) (name string, fits bool) {
 	pattern, deep := strings.CutSuffix(pattern, "/...")
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")

@@ -1,11 +1,11 @@
 package layering
 
-// The layers, the top one first. A package imports from the layers below its own; packages of one layer do not import
-// each other. A row may stand here before its package does; a package without a row is an error.
+// The layers, from top to bottom. A package may import from the layers below its own. Packages of one layer do not
+// import each other. A row may be in the table before its package exists. A package without a row is an error.
 //
-// A unit may be several packages ("pkg/resource/..."): inside it, imports are free. The longest pattern that fits a
-// package is its unit, so "pkg/clusters/connect/..." is taken out of "pkg/clusters/...". The word * stands for one
-// path element: each example is a unit of its own.
+// A unit may be several packages ("pkg/resource/..."). Packages of one unit may import each other. The longest pattern
+// that matches a package determines its unit: "pkg/clusters/connect/..." is not part of "pkg/clusters/...". The
+// character * stands for one path element: each example is a unit of its own.
 var table = []layer{
 	{"tools", "the repository's own tests and tools; no package imports them", []unit{
 		{path: "internal/apisurface/...", why: "the API that providers were written for, checked", sealed: true},
@@ -130,7 +130,7 @@ var table = []layer{
 	}},
 }
 
-// Packages that a test of any layer may import: they are tools for tests.
+// testsMayImport are packages that a test of any layer may import, because they are tools for tests.
 var testsMayImport = []string{"pkg/test", "pkg/test/wait", "pkg/test/port", "pkg/resource/fake", "pkg/devcluster",
 	"pkg/sim/apiserver", "pkg/conformance", "internal/leak", "internal/pagetest", "internal/testworld",
 	"internal/volume", "internal/volume/stories"}
@@ -142,7 +142,7 @@ type layer struct {
 	units []unit
 }
 
-// A unit is one or several packages that stand together.
+// A unit is one package, or several packages that belong together.
 type unit struct {
 	path    string // below the module path; "/..." at the end takes in everything below, * is one element
 	why     string // its purpose

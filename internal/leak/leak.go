@@ -1,6 +1,5 @@
-// Package leak looks for goroutines that tests have left, as goleak does, but waits longer for
-// those that are about to end: goleak's half second is not enough on a busy machine. Start with
-// VerifyTestMain.
+// Package leak finds goroutines that tests have left running, as goleak does. It waits longer than goleak for
+// goroutines that are about to end, because half a second is not enough on a busy machine. Start with VerifyTestMain.
 package leak
 
 import (
@@ -14,15 +13,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// VerifyTestMain runs the tests, and exits with their code. If all passed and goroutines are
-// left, it prints their stacks, and the code is 1. m is a *testing.M, or Tests if the tests
-// need servers.
+// VerifyTestMain runs the tests and exits with their exit code. If all tests passed and goroutines are left, it prints
+// their stacks and exits with code 1. m is a *testing.M, or a Tests if the tests need servers.
 func VerifyTestMain(m goleak.TestingM, o ...goleak.Option) {
 	goleak.VerifyTestMain(patient{m, o}, o...)
 }
 
-// Tests starts the servers of the tests, runs the tests, stops the servers, and returns the
-// exit code. An error is printed, and the code is 1.
+// Tests is a function that starts the servers of the tests, runs the tests, stops the servers, and returns the exit
+// code. If it returns an error, the error is printed and the exit code is 1.
 type Tests func() (int, error)
 
 // Run runs the tests.
@@ -36,8 +34,8 @@ func (t Tests) Run() int {
 	return code
 }
 
-// Connections ignores connections: clients of the standard library keep them for a while, and a
-// shared server does not close them.
+// Connections ignores the goroutines of HTTP connections. Clients of the standard library keep connections open for a
+// while, and a shared server does not close them.
 func Connections() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
@@ -48,9 +46,9 @@ func Connections() []goleak.Option {
 	}
 }
 
-// Informers ignores goroutines that informers of controller-runtime leave when they end: a
-// filtered watch of a metadata informer that ends while an event arrives, and informers of
-// several namespaces that end before they have synced.
+// Informers ignores goroutines that informers of controller-runtime leave when they end. They are left by a filtered
+// watch of a metadata informer that ends while an event arrives, and by informers of several namespaces that end before
+// they have synced.
 func Informers() []goleak.Option {
 	return []goleak.Option{
 		goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"),
@@ -83,7 +81,7 @@ func (m patient) Run() int {
 	return code
 }
 
-// await waits until no goroutine is left, and reports whether that came in time.
+// await waits until no goroutine is left. It returns false if that takes longer than patience.
 func await(patience time.Duration, o []goleak.Option) bool {
 	for end := time.Now().Add(patience); ; {
 		if goleak.Find(o...) == nil { // retries for a while

@@ -23,20 +23,20 @@ const (
 	broken                  // it could not be compiled or started: no test ran
 )
 
-// A result is a verdict and, unless the mutant survived, the output of the command behind it.
+// A result is a verdict with the output of the command. If the mutant survived there is no output.
 type result struct {
 	verdict verdict
 	detail  string
 }
 
-// A lab compiles the tests of one package against other versions of one of its files, and runs them. Nothing is
-// written to the package: the compiler sees the other version through -overlay.
+// A lab compiles and runs the tests of one package with changed versions of one of its files. It writes nothing to the
+// package: the compiler reads the changed version through -overlay.
 type lab struct {
 	file string // absolute
 	tmp  string
 }
 
-// A trial tests a mutant, counted from 1, or with 0 the source without a change.
+// A trial tests the mutant with a number, counted from 1. The number 0 means the unchanged source.
 type trial func(number int) result
 
 // newLab makes a lab for the package that the file is in. It must be closed.
@@ -45,7 +45,7 @@ func newLab(file string) (lab, error) {
 	if err != nil {
 		return lab{}, err
 	}
-	// go list and the compiler know the file by its real path.
+	// go list and the compiler use the real path of the file.
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return lab{}, err
 	}
@@ -55,7 +55,7 @@ func newLab(file string) (lab, error) {
 
 func (l lab) close() { _ = os.RemoveAll(l.tmp) }
 
-// tryAll tries the mutants, a few at a time. Each of the channels yields one result.
+// tryAll tries the mutants, a few of them concurrently. Each channel yields one result.
 func tryAll(mutants int, try trial) []chan result {
 	results := make([]chan result, mutants)
 	for i := range results {
@@ -79,8 +79,8 @@ func tryAll(mutants int, try trial) []chan result {
 	return results
 }
 
-// trial compiles all mutants at once and, where that does not compile, each when it is tried: the compiler judges
-// them one by one then.
+// trial compiles all mutants at once. If that does not compile, it compiles each mutant separately when the mutant is
+// tried.
 func (l lab) trial(src []byte, mutants []mutant) (trial, error) {
 	all, choice, err := combined(src, mutants)
 	if err != nil {
@@ -113,8 +113,8 @@ func (l lab) separate(src []byte, mutants []mutant) trial {
 	}
 }
 
-// compile compiles the tests with this version of the file and, unless it is nil, another file beside it. said
-// explains an error to readers. Compiling and running are two steps, because go test has one exit code for both.
+// compile compiles the tests with a version of the file and, if it is not nil, with an additional file. said is the
+// text of an error for readers. Compiling and running are separate steps, because go test has one exit code for both.
 func (l lab) compile(name string, src, beside []byte) (binary, said string, err error) {
 	overlay, err := l.overlay(name, src, beside)
 	if err != nil {
@@ -133,9 +133,9 @@ func (l lab) compile(name string, src, beside []byte) (binary, said string, err 
 	return binary, "", nil
 }
 
-// test runs a compiled test as the mutant of this number, and returns the verdict and the output.
+// test runs a compiled test with the mutant of the given number, and returns the verdict and the output.
 func (l lab) test(binary string, number int) (verdict, string) {
-	// The test ends itself at its timeout; the context is for a process that cannot.
+	// The test ends itself at its timeout. The context is for a process that does not end.
 	ctx, cancel := context.WithTimeout(context.Background(), patience+10*time.Second)
 	defer cancel()
 	test := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout", patience.String())
@@ -154,7 +154,7 @@ func (l lab) test(binary string, number int) (verdict, string) {
 	return broken, fmt.Sprintf("cannot run the tests: %v", err)
 }
 
-// overlay writes the source, the file beside it, and the overlay that puts both into the package.
+// overlay writes the source, the additional file, and the overlay that adds both to the package.
 func (l lab) overlay(name string, src, beside []byte) (string, error) {
 	replace := map[string]string{}
 	for path, text := range map[string][]byte{

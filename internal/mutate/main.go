@@ -1,17 +1,17 @@
-// Command mutate checks whether the tests of a decision notice every change of it.
+// Command mutate checks that the tests of a decision notice every change of the decision.
 //
 //	go run ./internal/mutate FILE
 //
-// FILE is Go source whose decisions are expression-less switches: the first case that holds wins, so both the
-// presence of a case and its place matter. Each mutant is FILE with one case deleted, or with two neighboring cases
-// exchanged. A mutant must make a test of the package fail; it is reported as killed then, and as SURVIVED with its
-// place if all tests pass. The last lines are "mutants: N" and "survived: N".
+// FILE is a Go file whose decisions are switches without an expression. The first case that holds wins, so the presence
+// and the position of a case matter. Each mutant is FILE with one case deleted, or with two neighboring cases
+// exchanged. If a test of the package fails, the mutant is reported as killed. If all tests pass, it is reported as
+// SURVIVED with its position. The last lines are "mutants: N" and "survived: N".
 //
-// It exits 1 if a mutant survives, if there is none to try, if one does not compile (nothing was tested then), or if
-// the tests fail without any change.
+// The exit code is 1 if a mutant survives, if there is no mutant, if a mutant does not compile, or if the tests fail
+// without any change. A mutant that does not compile tests nothing.
 //
-// The default clause stays: without it a function would not compile. A switch over a value has no order to test, so
-// its cases are deleted and not exchanged.
+// The default clause is not deleted, because a function would not compile without it. The cases of a switch over a
+// value are deleted and not exchanged, because their order has no effect.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 	"time"
 )
 
-// How many mutants are compiled and run at a time, and how long one may run: the timeout kills a mutant that loops
-// forever.
+// The number of mutants that are compiled and run concurrently, and the time limit of a run. The time limit ends a
+// mutant with an endless loop.
 const (
 	parallel = 2
 	patience = time.Minute
@@ -72,7 +72,7 @@ func run(out io.Writer, file string) error {
 	return report(out, mutants, tryAll(len(mutants), try))
 }
 
-// report prints a line per mutant, in the order of the source, as soon as it is known.
+// report prints a line per mutant, in the order of the source, as soon as its result is known.
 func report(out io.Writer, mutants []mutant, results []chan result) error {
 	survivors, wrecks := 0, 0
 	for i, m := range mutants {

@@ -20,7 +20,7 @@ type mutant struct {
 	changed  []byte // the switch with it
 }
 
-// String names the place and the change, as compilers do.
+// String returns the position and the change, in the format of a compiler message.
 func (m mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what) }
 
 // mutate returns every mutant of the source, in the order of their places.
@@ -77,8 +77,8 @@ func (s source) without(c *ast.CaseClause) mutant {
 	return s.mutant(c, "delete "+s.head(c), s.text[:from], s.text[to:])
 }
 
-// exchanged returns the mutant in which the second case stands before the first. Clauses between them, such as a
-// default, stay.
+// exchanged returns the mutant in which the second case is before the first. Clauses between them, such as a default,
+// stay.
 func (s source) exchanged(first, second *ast.CaseClause) mutant {
 	from1, to1 := s.span(first)
 	from2, to2 := s.span(second)
@@ -95,7 +95,7 @@ func (s source) mutant(at *ast.CaseClause, what string, parts ...[]byte) mutant 
 	}
 }
 
-// span returns the offsets of a statement, all that is in it included.
+// span returns the offsets of a statement, including everything in it.
 func (s source) span(n ast.Node) (from, to int) { return s.offset(n.Pos()), s.offset(n.End()) }
 
 func (s source) offset(p token.Pos) int { return s.fset.Position(p).Offset }
@@ -110,8 +110,8 @@ func (s source) head(c *ast.CaseClause) string {
 // source is unchanged.
 const chosen = "MOORAGE_MUTANT"
 
-// combined returns one source with all the mutants, in the order of the source, and a second file of the package,
-// which chooses one of them. Compiling and linking once takes a tenth of the time.
+// combined returns one source with all the mutants, in the order of the source, and a second file of the package, which
+// chooses one of them. To compile and link once takes a tenth of the time.
 func combined(src []byte, mutants []mutant) (all, choice []byte, err error) {
 	name, err := parser.ParseFile(token.NewFileSet(), "", src, parser.PackageClauseOnly)
 	if err != nil {

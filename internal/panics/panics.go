@@ -1,5 +1,5 @@
-// Package panics turns panics of code that the caller does not own into errors, so that one
-// object reports the defect and the process goes on for all others.
+// Package panics converts panics of code that the caller does not own to errors. One object then reports the defect,
+// and the process continues for all other objects.
 package panics
 
 import (
@@ -13,18 +13,18 @@ type Error struct {
 	Stack []byte // of the goroutine that panicked
 }
 
-// Error returns the argument of panic as a text. The stack is for the log.
+// Error returns the argument of panic as text. It does not include the stack, which is for the log.
 func (e *Error) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Unwrap returns the argument of panic, if that is an error.
+// Unwrap returns the argument of panic if it is an error, and nil otherwise.
 func (e *Error) Unwrap() error {
 	err, _ := e.Value.(error)
 
 	return err
 }
 
-// Readable returns err, or an *Error if err.Error panics, as it does for a nil pointer of an
-// author's own error type: such an error is not nil.
+// Readable returns err. If the method err.Error panics, it returns an *Error instead. The method panics, for instance,
+// if err holds a nil pointer of an author's own error type; such an error is not nil.
 func Readable(err error) error {
 	if err == nil {
 		return nil
@@ -36,12 +36,12 @@ func Readable(err error) error {
 	return err
 }
 
-// A ProcessEnd is the argument of a panic that simulates the end of a process: code in the
-// process must not recover from it.
+// A ProcessEnd is the argument of a panic that simulates the end of a process. Code in the process must not recover
+// from that panic.
 type ProcessEnd interface{ EndsProcess() }
 
-// Call calls fn and returns its error, or an *Error if it panics. It does not return if fn
-// ends the goroutine, and lets the panic of a ProcessEnd go on.
+// Call calls fn and returns its error. If fn panics, it returns an *Error instead. It does not recover from a panic
+// with a ProcessEnd. It does not return if fn ends the goroutine.
 func Call(fn func() error) (err error) {
 	defer func() {
 		switch value := recover().(type) {

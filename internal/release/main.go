@@ -1,8 +1,8 @@
-// Command release prepares the go.mod files of the repository for a version, so that the
-// modules that others require can be tagged.
+// Command release writes the version of a release into the go.mod files of the repository. The modules that other
+// modules require can then be tagged.
 //
-//	release VERSION          writes the version where a released module, or one that uses it, requires it
-//	release -check VERSION   fails if the version is not there
+//	release VERSION          writes the version to each requirement of a released module
+//	release -check VERSION   fails if a requirement of a released module has another version
 //
 // It runs in the root of the repository. docs/releasing.md has the tags and their order.
 package main

@@ -14,10 +14,10 @@ import (
 // root is the path of the module in the root of the repository.
 const root = "github.com/moorage-dev/moorage"
 
-// A module that others may require, or install a command of.
+// A module is a module that others may require, or from which they may install a command.
 type module struct {
 	folder string // from the root of the repository
-	// uses are the modules of the repository that it requires. They are tagged before it.
+	// uses are the modules of the repository that the module requires. They are tagged before it.
 	uses []string
 }
 
@@ -38,8 +38,7 @@ func (m module) path() string {
 	return root + "/" + m.folder
 }
 
-// tag returns the tag of a version in git: Go expects the folder of the module before the
-// version.
+// tag returns the git tag of a version. Go expects the folder of the module before the version.
 func (m module) tag(version string) string {
 	if m.folder == "." {
 		return version
@@ -48,7 +47,7 @@ func (m module) tag(version string) string {
 	return m.folder + "/" + version
 }
 
-// versions matches the versions that a release may have: another major version needs other module paths.
+// versions matches the versions that a release may have. Another major version would need other module paths.
 var versions = regexp.MustCompile(`^v[01]\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 
 func valid(version string) error {
@@ -60,8 +59,8 @@ func valid(version string) error {
 	return nil
 }
 
-// pin writes the version of those modules of the repository into a go.mod that requires them. A
-// replace stays: Go ignores it in a required module.
+// pin writes the version of the given modules into a go.mod that requires them. A replace directive stays, because Go
+// ignores it in a required module.
 func pin(mod []byte, version string, of ...string) []byte {
 	for _, path := range of {
 		line := regexp.MustCompile(`(?m)^(\s*(?:require\s+)?` + regexp.QuoteMeta(path) + `) v\S+`)
@@ -71,11 +70,11 @@ func pin(mod []byte, version string, of ...string) []byte {
 	return mod
 }
 
-// prepare looks for the go.mod files that have to name the version, and returns those that
-// have another one. With write set it changes them.
+// prepare finds the go.mod files that have to require the version, and returns those that require another version. If
+// write is set, it changes them.
 //
-// These are the released modules that use others, and all modules that require one of those:
-// Go takes the highest version that a required module names, and refuses a go.mod with another.
+// These files are the released modules that use other released modules, and all modules that require such a module. Go
+// takes the highest version that a required module names, and rejects a go.mod with another version.
 func prepare(dir, version string, write bool) (changed []string, err error) {
 	var paths []string
 	for _, m := range released {
@@ -116,7 +115,7 @@ func prepare(dir, version string, write bool) (changed []string, err error) {
 	return changed, err
 }
 
-// skipped leaves out folders without sources: those of git and of built files.
+// skipped skips folders without sources: the folders of git and of built files.
 func skipped(d fs.DirEntry, err error) error {
 	if err == nil && d.IsDir() && (d.Name() == "bin" ||
 		d.Name() != "." && d.Name() != ".." && strings.HasPrefix(d.Name(), ".git")) {

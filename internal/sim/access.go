@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// accessScenarios has the scenarios about what an object may use: credentials, referents, the backend, and whether its
-// resource may be deleted with its namespace.
+// accessScenarios are the scenarios about what an object may use: credentials, referents (objects it refers to), the
+// backend, and whether its resource may be deleted together with its namespace.
 var accessScenarios = []scenario{
 	{
 		name: "credentials", lag: 5 * time.Millisecond, singleFaults: true, config: lockedUp,
@@ -62,7 +62,8 @@ var accessScenarios = []scenario{
 	{name: "immutable", lag: 5 * time.Millisecond, singleFaults: true, expect: parentImmutable, run: changeParent},
 }
 
-// A locked connecter reads its credentials from a Secret in each pass.
+// A locked is a connecter that reads its credentials from a Secret in each pass, that is, in each reconcile of an
+// object.
 type locked struct {
 	managed.ExternalConnecter
 
@@ -88,8 +89,8 @@ func lockedUp(w *World) {
 	w.config.connects = func(r client.Reader) managed.ExternalConnecter { return locked{of, credentials.New(r)} }
 }
 
-// referScenario is a scenario in which a bucket refers to one in its own namespace, and others refer to one in another
-// namespace, which grants it later.
+// referScenario is a scenario with references between buckets. One bucket refers to a bucket in its own namespace.
+// Others refer to a bucket in another namespace, which grants the reference later.
 func referScenario(w *World) {
 	w.users.create(withLongPoll(newReplica("parent")))
 	selected := withLongPoll(newReplica("first"))
@@ -123,7 +124,7 @@ func withLongPoll(t *bucket.Replica) *bucket.Replica {
 	return t
 }
 
-// granted says whether an object may refer to another.
+// granted returns whether an object may refer to another.
 func (w *World) granted(to types.NamespacedName, from string) bool {
 	if to.Namespace == from {
 		return true
@@ -157,8 +158,8 @@ func waiting(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// moveBackend is a scenario in which the connection leads to another backend, which does not have the resource, and
-// back; and then for good.
+// moveBackend is a scenario in which the connection changes to another backend that does not have the resource. It
+// changes back, and then changes to the other backend for good.
 func moveBackend(w *World) {
 	uid := w.users.create(newBucket("first"))
 	w.settle()
@@ -175,7 +176,7 @@ func moveBackend(w *World) {
 	w.quiet()
 }
 
-// elsewhere expects that an object whose connection leads to another backend reports it.
+// elsewhere expects that an object reports that its connection leads to another backend.
 func elsewhere(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		if isPaused(mg) || !w.astray(mg) { // nor can it be deleted there
@@ -189,8 +190,8 @@ func elsewhere(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// astray says whether the connection leads to a backend that does not have the resource of an object, and that its user
-// did not accept.
+// astray returns whether the connection leads to a backend that does not have the resource of an object, unless the
+// user of the object has accepted that.
 func (w *World) astray(mg resource.Managed) bool {
 	if w.system == nil || w.system.backend == "" {
 		return false
@@ -207,7 +208,7 @@ func guarded(w *World) {
 	w.users.must(w.users.client.Create(context.Background(), w.keeper(bucket.DefinitionKind.Kind)))
 }
 
-// keeper returns the Namespace or CustomResourceDefinition with which the objects are deleted.
+// keeper returns the Namespace or CustomResourceDefinition whose deletion deletes the objects.
 func (w *World) keeper(kind string) client.Object {
 	if kind == "Namespace" {
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: firstKey.Namespace,
@@ -218,7 +219,8 @@ func (w *World) keeper(kind string) client.Object {
 		Finalizers: []string{"example.com/empty-first"}}}
 }
 
-// evict deletes that object, and then the managed object. Its resource has to stay.
+// evict deletes the Namespace or CustomResourceDefinition of a managed object, and then the object. The external
+// resource has to stay.
 func (w *World) evict(kind string) {
 	uid := w.users.create(newBucket("first"))
 	w.settle()

@@ -15,15 +15,15 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// An alias is an object that a cache returned without a copy: everything behind its outermost struct is shared with its
-// reader.
+// An alias is an object that a cache returned without a copy. The reader has its own outermost struct, and shares
+// everything below it with the cache.
 type alias struct {
 	key  types.NamespacedName
 	kept client.Object // in the cache, which returns it as long as it has this version
 	as   client.Object // as it was stored; shared by all worlds
 }
 
-// lend returns the object in the cache without a copy. It is the same for all readers of this version.
+// lend returns the cached object without a copy. All readers of one version get the same object.
 func (c *cache) lend(key types.NamespacedName) client.Object {
 	kept, stored := c.kept(key), c.objects[key]
 	if kept == stored {
@@ -47,7 +47,7 @@ func (c *cache) kept(key types.NamespacedName) client.Object {
 	return stored
 }
 
-// judgeAliases judges that a pass which has ended did not mutate the objects that the cache returned to it.
+// judgeAliases checks that a pass which has ended did not mutate the objects that the cache returned to it.
 func (w *World) judgeAliases(p *process, key types.NamespacedName) {
 	still := p.cache.aliases[:0]
 	for _, l := range p.cache.aliases {
@@ -62,7 +62,7 @@ func (w *World) judgeAliases(p *process, key types.NamespacedName) {
 	p.cache.aliases = still
 }
 
-// judgeCaches judges at the end of a run that all cached objects are as they were stored.
+// judgeCaches checks at the end of a run that all cached objects are equal to the stored ones.
 func (w *World) judgeCaches() {
 	for _, p := range w.alive() {
 		for _, l := range p.cache.aliases {
@@ -71,7 +71,7 @@ func (w *World) judgeCaches() {
 	}
 }
 
-// judgeUntouched judges one of them.
+// judgeUntouched checks that nothing has changed one cached object.
 func (w *World) judgeUntouched(l alias) {
 	if w.config.simulator.layouts.alike(reflect.ValueOf(l.kept).Elem(), reflect.ValueOf(l.as).Elem()) {
 		return
@@ -81,12 +81,12 @@ func (w *World) judgeUntouched(l alias) {
 	}
 }
 
-// A layouts has the indirections of struct types that were asked for.
+// A layouts caches the indirections of struct types.
 type layouts struct{ known sync.Map }
 
-// alike says whether everything that two structs of one type refer to is equal. Fields without indirection are skipped:
-// a reader has its own copy of them. If it returns false, a closer comparison decides: a time or a quantity may have
-// another representation.
+// alike compares two structs of one type in everything that they refer to. It skips fields without indirection, because
+// a reader has its own copy of them. If it returns false, a more precise comparison decides: a time or a quantity may
+// have two representations.
 func (l *layouts) alike(a, b reflect.Value) bool {
 	for _, lead := range l.of(a.Type()) {
 		if lead.unexported {
@@ -130,8 +130,8 @@ func (l *layouts) of(t reflect.Type) []indirection {
 	return fields
 }
 
-// indirect says whether a copy of a value shares memory with it. The location of a time does not count, because it is
-// never changed.
+// indirect returns whether a copy of a value shares memory with it. The location of a time does not count, because it
+// is never changed.
 func (l *layouts) indirect(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface,

@@ -39,8 +39,8 @@ func (p *process) borrow(t *testing.T, name string, opts ...client.GetOption) *b
 	return b
 }
 
-// TestCachedObjectsAreNotMutated: a mutation of a cached object is found and reported with its path, at any depth, and
-// a mutation of a copy is not.
+// TestCachedObjectsAreNotMutated checks that a mutation of a cached object is found and reported with its path, at any
+// depth, and a mutation of a copy is not.
 func TestCachedObjectsAreNotMutated(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
@@ -85,8 +85,8 @@ func TestCachedObjectsAreNotMutated(t *testing.T) {
 	}
 }
 
-// TestMutatedObjectStaysUntilTheNextVersion: all readers see a mutated object until the next version comes, as in a
-// real cache.
+// TestMutatedObjectStaysUntilTheNextVersion checks that all readers see a mutated object until the next version comes,
+// as in a real cache.
 func TestMutatedObjectStaysUntilTheNextVersion(t *testing.T) {
 	w, p := readingProcess(t)
 	p.borrow(t, "first", asKept).Annotations["c"] = "d"
@@ -117,8 +117,8 @@ func TestMutatedObjectStaysUntilTheNextVersion(t *testing.T) {
 	}
 }
 
-// TestMutationOfAnotherObject: a pass that mutates the object of another pass is found when that object is judged, at
-// the latest at the end of the run.
+// TestMutationOfAnotherObject checks that a pass that mutates the object of another pass is found when that object is
+// judged, at the latest at the end of the run.
 func TestMutationOfAnotherObject(t *testing.T) {
 	w, p := readingProcess(t)
 	p.borrow(t, "second", asKept).Annotations["c"] = "d"

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// judgeAnnotations judges that a write of the provider left the annotations of users and of other controllers alone.
+// judgeAnnotations checks that a write of the provider did not change annotations of users and of other controllers.
 func (w *World) judgeAnnotations(c apiserver.Change) {
 	before, now := c.Old.GetAnnotations(), c.Object.GetAnnotations()
 	for key := range before {
@@ -26,9 +26,9 @@ func (w *World) judgeAnnotations(c apiserver.Change) {
 	}
 }
 
-// judgeBackOff judges that a pass which ends with a conflict is requeued by the back-off of the queue: any other
-// requeue resets the number of failures. A write that was not stored is retried in steps of its own, whatever happens
-// to the attempt to undo it.
+// judgeBackOff checks that the queue's back-off requeues a pass that ended with a conflict, because any other requeue
+// resets the number of failures. A write that was not stored is retried at intervals of its own, regardless of the
+// attempt to undo it.
 func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
 	if err != nil || result.RequeueAfter == 0 || w.judgedBefore() || w.now().Before(w.effects.drops) {
 		return
@@ -46,8 +46,8 @@ func (w *World) judgeBackOff(p *process, result reconcile.Result, err error) {
 	}
 }
 
-// A knownVersions is what a process knows of objects: the UID that it last read under each name, and the version that
-// its own last write of an object made.
+// A knownVersions has what a process knows of objects: the UID that it last read under each name, and the version of
+// each object that its own last write made.
 type knownVersions struct {
 	read  map[types.NamespacedName]types.UID
 	wrote map[types.UID]string
@@ -58,7 +58,7 @@ type knownVersions struct {
 	done       done
 }
 
-// clone returns a copy without what was done, which is nothing between passes.
+// clone returns a copy, without the operations of the current pass. There are none between passes.
 func (k knownVersions) clone() knownVersions {
 	return knownVersions{
 		read: maps.Clone(k.read), wrote: maps.Clone(k.wrote), attempts: maps.Clone(k.attempts),
@@ -107,8 +107,7 @@ func (p *process) recordWrite(changes []apiserver.Change) {
 	}
 }
 
-// judgeBase judges that a call is not made from a version that is older than the last one that the process itself
-// wrote.
+// judgeBase checks that a call does not use a version older than the last one that the process itself wrote.
 func (w *World) judgeBase(p *process, o Operation) {
 	if !o.External || o.mg == nil || w.judgedBefore() {
 		return
@@ -127,7 +126,7 @@ func (w *World) judgeBase(p *process, o Operation) {
 	}
 }
 
-// judgeTarget judges that a write changed the object that was read, and not another one of its name.
+// judgeTarget checks that a write changed the object that was read, and not another object with its name.
 func (w *World) judgeTarget(p *process, c apiserver.Change) {
 	if meant, ok := p.known.read[c.Key]; ok && meant != c.Object.GetUID() {
 		w.violate("S9", fmt.Sprintf("what was meant for %s was written to %s, which has its name", meant,

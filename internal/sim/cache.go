@@ -13,7 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A cache has the objects of one kind that a process has read. It lags behind the server, and never goes back.
+// A cache has the objects of one kind that a process has read. It lags behind the server, and its versions never
+// decrease.
 type cache struct {
 	kind    schema.GroupVersionKind
 	server  *apiserver.Server
@@ -25,7 +26,7 @@ type cache struct {
 	broken  bool                                   // and a list is seen then
 }
 
-// newCache lists all objects, without the last changes, as many as it is to overlook.
+// newCache returns a cache filled from a list. The list lacks the last overlook changes.
 func newCache(server *apiserver.Server, kind schema.GroupVersionKind, lag time.Duration, overlook int) *cache {
 	c := &cache{kind: kind, server: server, lag: lag, objects: map[types.NamespacedName]client.Object{}}
 	changes := server.Changes(0)
@@ -88,8 +89,8 @@ func (c *cache) next() (time.Time, bool) {
 	return at, true
 }
 
-// get reads an object as a client with a cache does: a copy, or, with UnsafeDisableDeepCopy, the cached object itself
-// in a struct of its own, without its kind.
+// get reads an object as a client with a cache does. It returns a copy. With UnsafeDisableDeepCopy it returns the
+// cached object itself, in a new outermost struct without the kind.
 func (c *cache) get(key types.NamespacedName, o client.Object, opts []client.GetOption) error {
 	have := c.kept(key)
 	if have == nil {

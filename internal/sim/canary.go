@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Canaries are secrets, one for each way in which a provider gets one. None may be emitted.
+// Canaries are secret texts. There is one for each way in which a provider gets a secret. The provider must not emit
+// any of them.
 const (
 	canary = "canary-of-errors-3f1c9e" // in the texts of errors, where it looks like a password
 	// what clients work with; in the texts of errors, where it looks like a word
@@ -15,8 +16,8 @@ const (
 	canaryField      = "canary-of-fields-91d2e6"  // a field of the spec that is a secret by its name
 )
 
-// forms has the forms in which a canary may be emitted: plain, in base64 and in hexadecimal. All canaries have the same
-// beginning.
+// forms are the forms in which a canary may be emitted: plain, in base64 and in hexadecimal. All canaries have the same
+// prefix.
 var forms = []string{"canary-of-", base64.RawStdEncoding.EncodeToString([]byte("canary-of")),
 	hex.EncodeToString([]byte("canary-of-"))}
 
@@ -53,7 +54,7 @@ func (w *World) secretPath(value any, path string) string {
 	return ""
 }
 
-// containsSecret says whether a JSON value contains a secret.
+// containsSecret returns whether a JSON value contains a secret.
 func (w *World) containsSecret(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -71,8 +72,8 @@ func (w *World) containsSecret(value any) bool {
 	return false
 }
 
-// leakyError returns the text of an error of a careless system, which contains all secrets that the reconciler can know
-// and redact.
+// leakyError returns the error text of a careless external system. The text has all secrets that the reconciler can
+// know and redact.
 func (o Operation) leakyError(p *process) string {
 	text := "password=" + canary + `, request {"accessToken":"` + canaryField + `"}`
 	if !o.External || p.world.system == nil { // other clients do not use this credential

@@ -117,7 +117,8 @@ var leaks = map[string]func(*hand, context.Context) error{
 	},
 }
 
-// TestNewMetrics: each label of metrics that are used again is checked once, and so are those of later metrics.
+// TestNewMetrics checks that each label of metrics that are used again is checked once, and so are those of later
+// metrics.
 func TestNewMetrics(t *testing.T) {
 	m := &meters{kept: map[string]any{}, seen: map[prometheus.Metric]bool{}}
 	one, other := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "one"}, []string{"reason"}),
@@ -142,7 +143,7 @@ func TestNewMetrics(t *testing.T) {
 	expect()
 }
 
-// TestSecretsAreFound: a secret is found in every place.
+// TestSecretsAreFound checks that a secret is found in every place.
 func TestSecretsAreFound(t *testing.T) {
 	for sink, put := range leaks {
 		t.Run(sink, func(t *testing.T) {
@@ -203,7 +204,7 @@ func runWith(t *testing.T, s Schedule, hoards bool, do func(*hand, context.Conte
 	return r
 }
 
-// TestSinks: the reconciler writes to every place that is searched for secrets.
+// TestSinks checks that the reconciler writes to every place that is searched for secrets.
 func TestSinks(t *testing.T) {
 	looked := map[string]int{}
 	for _, line := range []string{

@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// detailsScenarios has the scenarios about connection details that only Create returns: each resource has a key that
+// detailsScenarios are the scenarios about connection details that only Create returns. Each resource has a key that
 // cannot be read later.
 var detailsScenarios = []scenario{
 	{
@@ -58,7 +58,8 @@ func detailsByCreate(w *World) {
 	w.config.Options = append(w.config.Options, managed.WithCreationConnectionDetails())
 }
 
-// delivered expects that the Secret has the key, or that the object reports its loss because no running process has it.
+// delivered expects that the Secret has the key. If no running process has the key, it expects that the object reports
+// the loss.
 func delivered(w *World) func(resource.Managed) (string, bool) {
 	return func(mg resource.Managed) (string, bool) {
 		s, made := w.theSecret(), w.system.find(externalName(mg))
@@ -93,8 +94,7 @@ func withSecret(name string) resource.Managed {
 	return b
 }
 
-// recordingKey wraps a call of Create: it publishes the key of the created resource, unless the answer of the call is
-// lost.
+// recordingKey wraps a call of Create. The call returns the key of the created resource, unless its answer is lost.
 func (p *process) recordingKey(call func(context.Context, resource.Managed) error) func(context.Context,
 	resource.Managed) error {
 	w := p.world
@@ -117,13 +117,13 @@ func (p *process) recordingKey(call func(context.Context, resource.Managed) erro
 	}
 }
 
-// unanswered says whether the answer of an operation is lost.
+// unanswered returns whether the answer of an operation is lost.
 func (w *World) unanswered(at Boundary) bool {
 	return slices.ContainsFunc(w.plan.faults[at], func(f Fault) bool { return f.Kind == Lost || f.Kind == HangAfter })
 }
 
-// judgeKey judges that a process which got a key tries to store it before any other request for the object, and that no
-// Create begins while the Secret has another owner.
+// judgeKey checks that a process with a key tries to store the key before any other request for the object. It also
+// checks that no Create begins while the Secret has another owner.
 func (w *World) judgeKey(p *process, o Operation) {
 	if w.system == nil || !w.system.keys {
 		return
@@ -175,7 +175,7 @@ func (w *World) theSecret() *corev1.Secret {
 	return s
 }
 
-// keyHolderAlive says whether the process that got the key of a resource is alive and may write.
+// keyHolderAlive returns whether the process that got the key of a resource is alive and may write.
 func (w *World) keyHolderAlive(made *extResource) bool {
 	by := w.keys.holder[made.Key]
 

@@ -11,15 +11,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// defaultClass is the class of an opaque system whose kind is reconciled without managed.WithStrictCreateErrors: an
-// error of Create that does not say whether anything was created is a failure. An answer that such an error hides leads
-// to a second resource, which cannot be prevented there.
+// defaultClass is the class of an opaque external system whose kind is reconciled without
+// managed.WithStrictCreateErrors. There, an error of Create counts as a failure unless it says that something may have
+// been created. An error that hides the creation leads to a second resource, which cannot be prevented in this class.
 const defaultClass = "opaque-default"
 
 // defaultClassScenarios has the scenarios in which that class is tried. The others differ only after a creation.
 var defaultClassScenarios = []string{"create", "delete", "delete-during-create", "made-again"}
 
-// lostReported returns the error of a Create whose answer is lost, and which says so.
+// lostReported returns the error of a Create whose answer is lost. The error says that something may have been created.
 func (o Operation) lostReported(p *process, f Fault) error {
 	return reportedErrors[(max(f.Writes, 1)-1)%len(reportedErrors)](o, p)
 }
@@ -35,20 +35,21 @@ var reportedErrors = []func(Operation, *process) error{
 	func(o Operation, p *process) error { return external.MaybeCreated(o.failure(p)) },
 }
 
-// losesUnreported exempts what a Create made if its error does not say so, where such an error is a failure.
+// losesUnreported exempts the resource of a Create whose error does not say that it may exist, in a class where such an
+// error counts as a failure.
 func (w *World) losesUnreported(o Operation) {
 	if o.Name == "Create" && w.isDefaultClass() {
 		w.exempt.surplus.add(Lost, o.mg)
 	}
 }
 
-// mayBlock says whether a fault at a Create may block the object. An error that does not say whether anything was
-// created must not, where it is a failure.
+// mayBlock returns whether a fault at a Create may block the object. In a class where an error that says nothing about
+// a creation counts as a failure, such an error must not block it.
 func (w *World) mayBlock(k Kind) bool {
 	return slices.Contains(takesAnswer, k) || slices.Contains(saysNeither, k) && !w.isDefaultClass()
 }
 
-// Faults at a Create: takesAnswer has those after which the object may be blocked, and saysNeither those whose error
+// takesAnswer are the faults at a Create after which the object may be blocked. saysNeither are the faults whose error
 // does not say whether anything was created.
 var (
 	takesAnswer = []Kind{Hang, HangAfter, LostReported, Conflict, Panics, PanicsAfter, Deaf}
@@ -57,5 +58,5 @@ var (
 
 func (w *World) isDefaultClass() bool { return w.system != nil && w.system.class.name == defaultClass }
 
-// leftUnreported says whether a resource is left over although no error said that it may have been created.
+// leftUnreported returns whether a resource is left over although no error said that it may have been created.
 func (w *World) leftUnreported() bool { return slices.Contains(w.exempt.surplus.used(), Lost) }

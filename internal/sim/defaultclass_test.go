@@ -6,9 +6,9 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// TestUnreportedCreatesAreCounted: a resource that is left over because an error of Create hides a lost answer is
-// counted separately, where such an error is a failure. An error that says that something may have been created blocks
-// the object in both modes; an error that does not blocks it in strict mode only.
+// TestUnreportedCreatesAreCounted checks that a resource that is left over because an error of Create hides a lost
+// answer is counted separately, where such an error is a failure. An error that says that something may have been
+// created blocks the object in both modes; an error that does not blocks it in strict mode only.
 func TestUnreportedCreatesAreCounted(t *testing.T) {
 	for line, want := range map[string]struct {
 		untold  bool

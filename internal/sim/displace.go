@@ -14,8 +14,8 @@ import (
 // otherOwner owns the resources that belong to no object.
 const otherOwner types.UID = "other-owner"
 
-// displace removes the resource of an object. NameTaken puts a resource of another owner in its place for a while; it
-// also does so before the object has a resource, if its name is known.
+// displace removes the resource of an object. NameTaken replaces it with a resource of another owner for a while.
+// NameTaken also applies before the object has a resource, if the name of the resource is known.
 func (w *World) displace(o Operation, f Fault) {
 	id := w.nameOf(o.mg)
 	if id == "" || w.ownedByOther(id) || !f.Kind.Applies(w.system.class.name) {
@@ -30,14 +30,15 @@ func (w *World) displace(o Operation, f Fault) {
 	}
 }
 
-// ownedByOther says whether a resource of another owner has a name, as far as the external system is known.
+// ownedByOther returns whether a resource with the name has another owner. Only the simulated external system can
+// answer that.
 func (w *World) ownedByOther(id string) bool {
 	return w.system != nil &&
 		slices.ContainsFunc(w.system.live(otherOwner), func(p *extResource) bool { return p.ID == id })
 }
 
-// Applies says whether a kind of fault can be judged in a class: a resource of another owner is recognized only where
-// the system stores owners.
+// Applies returns whether a kind of fault can be checked in a class. The resource of another owner is recognized only
+// if the external system stores owners.
 func (k Kind) Applies(class string) bool {
 	switch k {
 	case NameTaken:
@@ -49,8 +50,8 @@ func (k Kind) Applies(class string) bool {
 	}
 }
 
-// removeNamed removes at once the resources that have a name. The object may give the name up: its resource is created
-// again.
+// removeNamed immediately removes the resources with the name. The object may give up the name, because its resource is
+// created again.
 func (w *World) removeNamed(key types.NamespacedName, id string) {
 	h := w.system
 	for _, p := range h.resources {
@@ -64,8 +65,8 @@ func (w *World) removeNamed(key types.NamespacedName, id string) {
 	}
 }
 
-// takeName adds a resource of another owner, and removes it after the duration of the fault. It judges that nothing
-// changed it.
+// takeName adds a resource of another owner, and removes it after the duration of the fault. It checks that nothing
+// changed that resource.
 func (w *World) takeName(o Operation, f Fault, id string) {
 	w.users.acted = true
 	theirs := w.system.add(extResource{ID: id, Stamp: otherOwner, For: otherOwner, Size: 3})
@@ -84,14 +85,14 @@ func (w *World) takeName(o Operation, f Fault, id string) {
 	})
 }
 
-// reachableFor says whether everything has been reachable for a while, so that polls have observed it.
+// reachableFor returns whether everything has been reachable for a while, so that polls have observed it.
 func (w *World) reachableFor(while time.Duration) bool {
 	return !slices.ContainsFunc([]time.Time{w.effects.externalBack, w.effects.apiBack, w.effects.refuses, w.effects.denies,
 		w.effects.drops},
 		func(back time.Time) bool { return w.now().Sub(back) < while })
 }
 
-// judgeNameTaken judges that an object reports that its name is taken.
+// judgeNameTaken checks that an object reports that its name is taken.
 func (w *World) judgeNameTaken(key types.NamespacedName, uid types.UID, id string) {
 	mg := w.users.get(key)
 	if mg == nil || mg.GetUID() != uid || w.nameOf(mg) != id || isPaused(mg) || isDeleted(mg) || w.astray(mg) {
@@ -102,8 +103,8 @@ func (w *World) judgeNameTaken(key types.NamespacedName, uid types.UID, id strin
 	}
 }
 
-// raceDelete removes an object whose first finalizer was just stored: the API server accepted a delete request when the
-// object had no finalizer, and completes it now.
+// raceDelete removes an object whose first finalizer was just stored. The API server accepted a delete request when the
+// object had no finalizer, and completes the deletion now.
 func (w *World) raceDelete(p *process, o Operation) {
 	for _, c := range slices.Clone(w.server.Changes(w.judged)) {
 		if c.Kind != w.config.gvk() || c.Key != o.key || c.Type != apiserver.Modified ||
@@ -117,8 +118,8 @@ func (w *World) raceDelete(p *process, o Operation) {
 	}
 }
 
-// exemptDeleteRaces exempts the objects that a DeleteRace removed during this pass, if another fault hits the pass: it
-// alone knows what it creates for them, so that their resources may be left over.
+// exemptDeleteRaces exempts the objects that a DeleteRace removed during this pass, if another fault also hits the
+// pass. Only this pass knows the resources that it creates for them, so the resources may be left over.
 func (w *World) exemptDeleteRaces(p *process, faults []Fault) {
 	for _, f := range faults {
 		if f.Kind == DeleteRace {
@@ -131,7 +132,7 @@ func (w *World) exemptDeleteRaces(p *process, faults []Fault) {
 	}
 }
 
-// last returns the last stored version of an object, which may be gone. It is shared.
+// last returns the last stored version of an object, even if the object is gone. The result is shared.
 func (w *World) last(uid types.UID) resource.Managed {
 	changes := w.server.Changes(0)
 	for i := len(changes) - 1; i >= 0; i-- {
@@ -143,8 +144,8 @@ func (w *World) last(uid types.UID) resource.Managed {
 	return nil
 }
 
-// displaced says whether the name of an object belongs to a resource that was left over by an earlier object of that
-// name. It has another owner until a human resolves that.
+// displaced returns whether a resource that an earlier object left over has the name of an object's resource. That
+// resource has another owner until a person resolves the conflict.
 func (w *World) displaced(mg resource.Managed) bool {
 	if w.system == nil {
 		return false
@@ -155,7 +156,7 @@ func (w *World) displaced(mg resource.Managed) bool {
 		(w.exempt.raceDeleted[p.Stamp] || w.undone.strips[p.Stamp].before != nil)
 }
 
-// nameOf returns the name of the resource that an object has, or is about to have.
+// nameOf returns the name of the resource that an object has or is about to get.
 func (w *World) nameOf(mg resource.Managed) string {
 	switch id := externalName(underTheirName(mg)); {
 	case w.system == nil:

@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// TestNameTakenAndDeleteRace: these faults have their effects, and the object reports them.
+// TestNameTakenAndDeleteRace checks that these faults have their effects, and the object reports them.
 func TestNameTakenAndDeleteRace(t *testing.T) {
 	for line, want := range map[string]struct{ reason, traced string }{
 		"create/named Create#1:name-taken": {"the name is taken between the look and the create",

@@ -7,7 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// DoubtsAt returns the doubts that make sense at an operation, with every duration or only with the usual one.
+// DoubtsAt returns the doubts (see IsDoubt) that make sense at an operation. If usual is set, each has only its usual
+// duration; otherwise all durations are returned.
 func DoubtsAt(o Operation, usual bool) (out []Variant) {
 	for _, d := range doubts {
 		at := d.remote
@@ -39,10 +40,10 @@ func DoubtsAt(o Operation, usual bool) (out []Variant) {
 	return out
 }
 
-// answers has the doubts that replace an answer of the API server.
+// answers are the doubts that replace a response of the API server.
 var answers = []Kind{Unserved, UnservedKind, UnservedForbidden, UnservedGateway}
 
-// IsDoubt says whether a kind of fault is one after which the platform reports or stores something wrong.
+// IsDoubt returns whether the kind is a doubt: a fault after which the platform reports or stores something wrong.
 func IsDoubt(k Kind) bool {
 	for _, d := range doubts {
 		if d.kind == k {
@@ -53,7 +54,7 @@ func IsDoubt(k Kind) bool {
 	return false
 }
 
-// doubts are faults after which the platform reports or stores something wrong. They are explored separately.
+// doubts are the faults after which the platform reports or stores something wrong. A search explores them separately.
 var doubts = []struct {
 	kind                Kind
 	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
@@ -88,8 +89,8 @@ var doubts = []struct {
 		last: []time.Duration{time.Millisecond, 50 * time.Second, 3 * time.Minute}},
 }
 
-// doubt injects a doubt, or an action of a user, before an operation. If it answers in place of the operation it
-// returns true.
+// doubt injects a doubt, or an action of a user, before an operation. It returns true if the doubt replaces the
+// operation.
 func (w *World) doubt(p *process, o Operation, f Fault) (bool, error) {
 	switch f.Kind {
 	case Strip, StripAnnotations, StripFinalizers, StripOne:
@@ -124,8 +125,8 @@ func (w *World) doubt(p *process, o Operation, f Fault) (bool, error) {
 	return false, nil
 }
 
-// notSeen exempts an object whose resource was never observed under its name, and is then reported as absent: the
-// reconciler has no reason to doubt that.
+// notSeen exempts an object whose resource was never observed under its name and is now reported as absent. The
+// reconciler has no reason to doubt that report.
 func (w *World) notSeen(o Operation, f Fault) {
 	if o.mg == nil || w.external.Traits().Named {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim/search"
 )
 
-// TestDoubts: creation passes in every class, and with every option, with any single doubt. With -doubts, TestSim does
-// the same for all scenarios.
+// TestDoubts checks that creation passes in every class, and with every option, with any single doubt. With -doubts,
+// TestSim does the same for all scenarios.
 func TestDoubts(t *testing.T) {
 	for _, class := range sim.Classes() {
 		for name, every := range map[string]bool{"usual options": false, "every option": true} {
@@ -28,7 +28,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// TestDoubtEffects: each doubt has its effect.
+// TestDoubtEffects checks that each doubt has its effect.
 func TestDoubtEffects(t *testing.T) {
 	for line, want := range map[string]struct{ reason, traced string }{
 		"create/opaque Observe#2:strip": {"the record is taken, and restored",
@@ -103,8 +103,8 @@ func TestDoubtEffects(t *testing.T) {
 	}
 }
 
-// TestLateReadsAreCounted: external changes by a process that has not read the last change of a user are counted, and
-// excuse nothing: it changes nothing more once it has read that.
+// TestLateReadsAreCounted checks that external changes by a process that has not read the last change of a user are
+// counted, and excuse nothing: it changes nothing more once it has read that.
 func TestLateReadsAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
 		"policy/named Connect#7:stale": {sim.Stale},
@@ -122,8 +122,8 @@ func TestLateReadsAreCounted(t *testing.T) {
 	}
 }
 
-// TestExcusesAreCounted: a replace that removes what is known nowhere else excuses a violation, is counted, and excuses
-// nothing else.
+// TestExcusesAreCounted checks that a replace that removes what is known nowhere else excuses a violation, is counted,
+// and excuses nothing else.
 func TestExcusesAreCounted(t *testing.T) {
 	for line, want := range map[string][]sim.Kind{
 		"delete-during-create/named Create#1:strip":       nil,

@@ -11,7 +11,7 @@ import (
 )
 
 // judgeEnding compares the final state with that of a run without faults. It skips objects whose resource may be left
-// over by an exemption, and later objects of their names.
+// over because of an exemption, and later objects with their names.
 func (w *World) judgeEnding(s Schedule, loose bool) {
 	if w.users.acted || w.over || len(s.Faults) == 0 {
 		return
@@ -31,7 +31,7 @@ func (w *World) judgeEnding(s Schedule, loose bool) {
 	}
 }
 
-// endingOf returns how a scenario ends without faults.
+// endingOf returns the final state of a scenario without faults.
 func (m *Simulator) endingOf(s Schedule) []string {
 	s.Faults = nil
 	if known, ok := m.endings.Load(s.String()); ok {
@@ -50,8 +50,8 @@ func (m *Simulator) endingOf(s Schedule) []string {
 	return ending
 }
 
-// ending describes the final state of each object, and how many resources were created and deleted for it, as far as
-// that is the same whatever goes wrong.
+// ending describes the final state of each object, and how many resources were created and deleted for it. It includes
+// only what is the same after all faults.
 func (w *World) ending(loose bool) (lines []string, of []types.UID) {
 	for _, c := range w.server.Changes(0) {
 		if c.Type != apiserver.Added || c.Kind != w.config.gvk() {

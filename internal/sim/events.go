@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A subscription is that of a process to the changes in an external system.
+// A subscription is the subscription of a process to the changes in an external system.
 type subscription struct {
 	process *process
 	to      managed.ExternalNotifications
@@ -66,7 +66,7 @@ var notificationScenarios = []scenario{{
 // notifiedPollInterval is the poll interval of a reconciler that is notified of changes.
 const notifiedPollInterval = 10 * pollInterval
 
-// notified is the story of that scenario.
+// notified runs the scenario of notificationScenarios.
 func notified(w *World) {
 	w.users.create(newBucket("first"))
 	w.settle()

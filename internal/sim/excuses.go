@@ -23,12 +23,12 @@ type exemption struct {
 // An exemptions is a set of exemptions, with whether each has excused something.
 type exemptions map[exemption]bool
 
-// forget removes the exemptions for the current attempt of an object.
+// forget removes the exemptions of the current attempt of an object.
 func (es exemptions) forget(mg resource.Managed) {
 	maps.DeleteFunc(es, func(e exemption, _ bool) bool { return e.of == mg.GetUID() && e.attempt == attemptOf(mg) })
 }
 
-// about says whether there are any for an object.
+// about returns whether an object has any exemptions.
 func (es exemptions) about(of types.UID) bool {
 	for e := range es {
 		if e.of == of {
@@ -39,7 +39,7 @@ func (es exemptions) about(of types.UID) bool {
 	return false
 }
 
-// current says whether there are any for the current attempt of one of some objects.
+// current returns whether the current attempt of one of the objects has any exemptions.
 func (es exemptions) current(objects []resource.Managed) bool {
 	for e := range es {
 		if slices.ContainsFunc(objects,
@@ -51,8 +51,8 @@ func (es exemptions) current(objects []resource.Managed) bool {
 	return false
 }
 
-// loses records that a fault may lose the answer of the Create in progress: it is not answered, or another process
-// takes over.
+// loses records that a fault may lose the answer of the Create in progress: either the call is not answered, or another
+// process becomes the leader.
 func (w *World) loses(p *process, o Operation, f Fault) {
 	switch f.Kind { //nolint:exhaustive // nothing else takes anything away from a process that lives
 	case LeaseLost:
@@ -74,9 +74,9 @@ func (w *World) loses(p *process, o Operation, f Fault) {
 // triesToStore is the minimum time for which a stopping process tries to store the result of Create.
 const triesToStore = 20 * time.Second
 
-// losesAtEnd records what is lost when a process ends. Nothing is if it was only asked to stop during an external call:
-// the result is stored before. But an outage or an unanswered write may outlast all tries; and after an unanswered
-// write of an intent, no later process can know that Create was not called.
+// losesAtEnd records what is lost when a process ends. If the process was only asked to stop during an external call,
+// nothing is lost, because it stores the result first. But an outage or an unanswered write may last longer than all
+// tries. After an unanswered write of an intent to create, no later process can know that Create was not called.
 func (w *World) losesAtEnd(p *process, by Kind) {
 	switch {
 	case by != graceful:
@@ -88,7 +88,8 @@ func (w *World) losesAtEnd(p *process, by Kind) {
 	}
 }
 
-// losesAll records that a process ends, or another takes over: attempts without a stored result are not known any more.
+// losesAll records that a process ends or another one becomes the leader. The attempts without a stored result are then
+// no longer known.
 func (w *World) losesAll(kind Kind) {
 	for _, mg := range w.users.all() {
 		if s, stripped := w.undone.strips[mg.GetUID()]; stripped && !s.read && recordOf(mg) == s.given {
@@ -100,7 +101,7 @@ func (w *World) losesAll(kind Kind) {
 	}
 }
 
-// answerLost says whether the result of the last attempt for an object was lost, so that it may be blocked.
+// answerLost returns whether the result of the last attempt for an object was lost. The object may then be blocked.
 func (w *World) answerLost(mg resource.Managed) bool {
 	marked := attemptOf(mg)
 	if s, stripped := w.undone.strips[mg.GetUID()]; stripped && recordOf(mg) == s.given && recordOf(s.before) != "" {
@@ -112,7 +113,7 @@ func (w *World) answerLost(mg resource.Managed) bool {
 	return w.exempt.lost.excuses(mg.GetUID(), of) || w.exempt.unlocked.excuses(mg.GetUID(), of)
 }
 
-// readsLate records that processes may read changes of users late.
+// readsLate records that processes may read the changes of users late.
 func (w *World) readsLate(f Fault) {
 	if slices.Contains([]Kind{Stale, Freeze, LeaseLost, Outage}, f.Kind) {
 		for _, mg := range w.users.all() {
@@ -129,7 +130,7 @@ func (es exemptions) add(kind Kind, mg resource.Managed) {
 	}
 }
 
-// readLate says whether a pass began when its process had not read the last change of users to an object, because of a
+// readLate returns whether a pass began before its process had read the last change of users to an object, because of a
 // fault.
 func (w *World) readLate(p *process, mg resource.Managed) bool {
 	at, wrote := w.users.wrote[mg.GetUID()]
@@ -137,9 +138,10 @@ func (w *World) readLate(p *process, mg resource.Managed) bool {
 	return wrote && p.shown <= at && w.exempt.stale.excuses(mg.GetUID(), anyExemption)
 }
 
-// traced says whether the resource of an attempt is found without any record of it: in a class that can search, every
-// process knows the first attempt of an object that is older than itself. A process with a clock that was set back may
-// take the object for a younger one, and a user who names another resource asks for that one.
+// traced returns whether the resource of an attempt is found without any record of the attempt. In a class that can
+// search, every process knows the first attempt of an object that is older than the process. There are two exceptions:
+// a process whose clock was set back may take the object for a younger one, and a user who names another resource
+// requests that resource.
 func (w *World) traced(mg resource.Managed) bool {
 	uid, attempt := mg.GetUID(), attemptOf(mg)
 	finds := w.system != nil && w.system.class.finds > 0
@@ -158,7 +160,7 @@ func (w *World) firstAttempt(of types.UID) string {
 	return ""
 }
 
-// excusedKinds returns the kinds of faults that excused a violation.
+// excusedKinds returns the kinds of faults that excused a violation in this run.
 func (w *World) excusedKinds() []Kind {
 	for p := range w.exempt.surplus {
 		if w.gone[p.of] && !w.mayStay(p.of) {
@@ -172,7 +174,7 @@ func (w *World) excusedKinds() []Kind {
 	return slices.DeleteFunc(slices.Compact(kinds), func(k Kind) bool { return k == Lost }) // which are counted apart
 }
 
-// mayStay says whether users allowed that the resource of an object stays when the object goes.
+// mayStay returns whether users allowed that the resource of an object stays when the object is removed.
 func (w *World) mayStay(of types.UID) bool {
 	return w.users.left[of] || w.users.released[of] || w.exempt.freed.excuses(of, anyExemption)
 }
@@ -180,7 +182,7 @@ func (w *World) mayStay(of types.UID) bool {
 // anyExemption is fulfilled by every exemption.
 func anyExemption(exemption) bool { return true }
 
-// unexcused returns the resources of an object, without those that are excused.
+// unexcused returns the resources of an object that no exemption excuses.
 func (w *World) unexcused(of types.UID) []string {
 	return slices.DeleteFunc(w.external.Of(of), func(id string) bool {
 		made, known := w.madeBy(id)
@@ -189,7 +191,7 @@ func (w *World) unexcused(of types.UID) []string {
 	})
 }
 
-// madeBy returns the attempt that made a resource, as far as the external system is known.
+// madeBy returns the attempt that created a resource. known is false for an external system outside this package.
 func (w *World) madeBy(id string) (attempt string, known bool) {
 	if w.system == nil {
 		return "", false
@@ -202,8 +204,8 @@ func (w *World) madeBy(id string) (attempt string, known bool) {
 	return strings.TrimPrefix(p.Token, string(p.For)+"-"), true
 }
 
-// excuses says whether there are any for an object that fulfill a condition, and records that they have excused
-// something.
+// excuses returns whether an object has an exemption that fulfills the condition. It records that these exemptions have
+// excused something.
 func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
 	found := false
 	for e := range es {
@@ -215,7 +217,7 @@ func (es exemptions) excuses(of types.UID, is func(exemption) bool) bool {
 	return found
 }
 
-// used returns the kinds of faults that have excused something, each once and in order.
+// used returns the kinds of faults whose exemptions have excused something, each once and in order.
 func (es exemptions) used() (kinds []Kind) {
 	for e, used := range es {
 		if used {

@@ -19,7 +19,7 @@ import (
 // restored is a fault by which a process does not know of a restore for two seconds.
 func restored(op string, n int) Fault { return Fault{Op: op, N: n, Kind: Rewound} }
 
-// TestExcusesAreNarrow: an exemption excuses one case, and not another that looks alike.
+// TestExcusesAreNarrow checks that an exemption excuses one case, and not another that looks alike.
 func TestExcusesAreNarrow(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason   string
@@ -103,7 +103,8 @@ func TestExcusesAreNarrow(t *testing.T) {
 	}
 }
 
-// TestTwoResources: an object may have a second resource only if the resource of its own name was deleted out of band.
+// TestTwoResources checks that an object may have a second resource only if the resource of its own name was deleted
+// out of band.
 func TestTwoResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason    string

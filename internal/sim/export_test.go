@@ -95,7 +95,7 @@ func StageCareless(t *testing.T, s Schedule) Result {
 	return stageWith(t, s, makeCareless)
 }
 
-// IsKnown says whether there is a kind of fault.
+// IsKnown returns whether there is a kind of fault.
 func IsKnown(kind Kind) bool { return isKnown(kind) }
 
 // Doubts returns the kinds of faults that are doubts.

@@ -20,18 +20,18 @@ import (
 type extSystem struct {
 	class class
 
-	// shows is how long after its creation a resource becomes visible, goes how long it stays visible after its
-	// deletion, and takes how long after its creation it becomes ready.
+	// shows is the time after its creation until a resource becomes visible. goes is the time for which it stays visible
+	// after its deletion. takes is the time after its creation until it becomes ready.
 	shows, goes, takes time.Duration
-	// flickers is for how long a resource is invisible again, once, after it was first visible.
+	// flickers is the time for which a resource is invisible again, once, after it became visible.
 	flickers time.Duration
 
-	// backend is which of several systems is connected to; each resource exists in one of them. Clients report it
-	// as their identity unless it is empty.
+	// backend is the name of the connected backend. Each resource exists in one backend. Clients return the name as their
+	// identity unless it is empty.
 	backend string
-	// lists says that clients can list.
+	// lists is true if clients can list.
 	lists bool
-	// hangsUp says that clients have to be disconnected.
+	// hangsUp is true if clients have to be disconnected.
 	hangsUp bool
 
 	subscribed []*subscription
@@ -46,7 +46,7 @@ type extSystem struct {
 	keys         bool              // each resource has a key that only Create returns
 }
 
-// A class is what makes a creation safe to repeat.
+// A class has the properties of an external system that make a creation safe to repeat.
 type class struct {
 	name    string
 	named   bool          // the caller chooses the name
@@ -114,7 +114,7 @@ type identifyingClient struct{ extClient }
 // An extClient is a client of the external system.
 type extClient struct{ system *extSystem }
 
-// A disconnectingClient is an extClient that is disconnected after use.
+// A disconnectingClient is an extClient with the method Disconnect.
 type disconnectingClient struct{ extClient }
 
 // A recoveringClient is an extClient that can search for what an attempt created.
@@ -152,7 +152,7 @@ func (c *recoveringClient) RecoverCreation(_ context.Context, mg resource.Manage
 	return false, nil
 }
 
-// searchWindow is the recovery window as a multiple of the time after which a resource is found.
+// searchWindow is the recovery window of a client. Its unit is the time after which a search finds a resource.
 const searchWindow = 3
 
 func (c *recoveringClient) RecoveryWindow() time.Duration { return searchWindow * c.system.class.finds }
@@ -167,7 +167,7 @@ func (c *extClient) Observe(_ context.Context, mg resource.Managed) (managed.Ext
 	return h.observe(mg, p)
 }
 
-// visible says whether a resource can be observed.
+// visible returns whether a resource can be observed.
 func (h *extSystem) visible(p *extResource) bool {
 	age := time.Since(p.made)
 	if h.flickers > 0 && age >= h.shows+2*h.flickers && age < h.shows+3*h.flickers {
@@ -250,7 +250,7 @@ func (c *extClient) Create(ctx context.Context, mg resource.Managed) error {
 	return nil
 }
 
-// byToken returns what an earlier Create with a token created, in a class that recognizes tokens.
+// byToken returns the resource that an earlier Create with the token created, in a class that recognizes tokens.
 func (h *extSystem) byToken(token string) *extResource {
 	for _, p := range h.resources {
 		if h.class.token && token != "" && p.Token == token && p.deleted.IsZero() {
@@ -313,7 +313,7 @@ func (h *extSystem) MadeFor(mg resource.Managed) (types.UID, bool) {
 	}
 }
 
-// Lacks returns the first difference between a bucket and its resource, or nothing.
+// Lacks returns the first difference between a bucket and its resource, or "".
 func (h *extSystem) Lacks(mg resource.Managed) string {
 	p := h.find(externalName(mg))
 	b, err := bucketOf(mg)
@@ -344,7 +344,7 @@ func (h *extSystem) find(id string) *extResource {
 	return nil
 }
 
-// gone says whether a resource is deleted and not visible any more.
+// gone returns whether a resource is deleted and not visible any more.
 func (h *extSystem) gone(p *extResource) bool {
 	return !p.deleted.IsZero() && time.Since(p.deleted) >= h.goes
 }

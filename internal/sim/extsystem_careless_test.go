@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim/search"
 )
 
-// TestCarelessClient: changes of annotations by a client break nothing, with any fault.
+// TestCarelessClient checks that changes of annotations by a client break nothing, with any fault.
 func TestCarelessClient(t *testing.T) {
 	for _, scenario := range []string{"create", "update", "delete", "recover", "policy", "listed"} {
 		for _, class := range sim.Classes() {

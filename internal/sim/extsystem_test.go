@@ -191,7 +191,8 @@ func makeCareless(w *World) {
 		})
 }
 
-// missedByList says whether a list misses a resource, because resources before it are being deleted between its pages.
+// missedByList returns whether a list misses a resource, because resources before it are being deleted between its
+// pages.
 func (h *extSystem) missedByList(p *extResource) bool {
 	for _, other := range h.resources {
 		if other == p {

@@ -22,7 +22,7 @@ type turns struct {
 	still map[types.NamespacedName]bool      // requeued because their pass could do nothing
 }
 
-// A progress is how far a pass has come.
+// A progress records how far a pass has come.
 type progress struct{ connected, observed bool }
 
 func newTurns() turns {
@@ -63,8 +63,8 @@ func (t *turns) ends(key types.NamespacedName, result reconcile.Result) {
 	t.still[key] = held || conflicted
 }
 
-// judgeTurn judges the order in which a worker takes objects: those that users changed come first, except in one of ten
-// hand-outs, and no other object waits longer than a poll interval.
+// judgeTurn checks the order in which a worker takes objects. Objects that users changed come first, except in one of
+// ten turns. No other object waits longer than a poll interval.
 func (w *World) judgeTurn(p *process, i *item) {
 	t := &p.turns
 	t.since++

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// pairing faults are combined with others.
+// A pairing is the set of operations at which a kind of fault is combined with others.
 type pairing int
 
 const (
@@ -23,15 +23,17 @@ const (
 	neverPaired pairing = 0
 )
 
-// A Variant is a kind of fault with a duration, or with a number of writes that it undoes.
+// A Variant is a kind of fault with its duration, or with the number of writes that it undoes. Zero means the usual
+// value.
 type Variant struct {
 	Kind   Kind
 	For    time.Duration
 	Writes int
 }
 
-// KindsAt returns the kinds of faults that make sense at an operation, or those of them that are combined with others;
-// with crashes before and after it if crashes is set.
+// KindsAt returns the kinds of faults that make sense at an operation. If combined is set, it returns only the kinds to
+// combine with other faults, each with its usual duration. If crashes is also set, these include crashes before and
+// after the operation.
 func KindsAt(o Operation, combined, crashes bool) []Variant {
 	var out []Variant
 	for _, k := range kinds {
@@ -61,9 +63,9 @@ func KindsAt(o Operation, combined, crashes bool) []Variant {
 	return out
 }
 
-// onlyAt limits some kinds to the operations at which they make a difference. Elsewhere they have no effect, or their
-// effect cannot be prevented: a resource that is replaced after it was observed, and before it is changed, is changed.
-// Only the external system could refuse that.
+// onlyAt restricts some kinds to the operations at which they make a difference. At other operations they have no
+// effect, or nothing can prevent their effect. For instance, a resource that is replaced after it was observed and
+// before it is changed is changed: only the external system could refuse that.
 var onlyAt = map[Kind][]string{
 	Absent:     {"Observe"},
 	Vanish:     {"Connect", "Observe", "Recover", "Create", "Update", "Delete"},
@@ -77,16 +79,17 @@ var onlyAt = map[Kind][]string{
 	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 }
 
-// RarelyPaired says whether faults of the kind are combined with others at an operation only if all kinds are.
+// RarelyPaired returns whether faults of the kind are combined with others at an operation only if an Explorer combines
+// all kinds.
 func RarelyPaired(o Operation, k Kind) bool {
 	return !o.External && !o.Mutates && slices.Contains(uncachedReads, k)
 }
 
-// uncachedReads has the faults that are also tried at reads that no cache answers: what is decided after them is
-// decided late.
+// uncachedReads are the faults that are also injected at reads from the API server. A decision after such a fault is
+// made late.
 var uncachedReads = []Kind{Throttle, Hang}
 
-// durations has the durations besides the usual ones.
+// durations are durations to try in addition to the usual ones.
 var durations = map[Kind][]time.Duration{
 	Outage:      {50 * time.Millisecond, time.Second, 40 * time.Second, 2 * time.Minute, 15 * time.Minute},
 	Freeze:      {120 * time.Millisecond, time.Minute},
@@ -114,8 +117,9 @@ func Kinds() (all []Kind) {
 	return all
 }
 
-// kinds has every kind of fault, and where it makes a difference. pairs says where it is combined with others: at an
-// operation that only reads, a fault after it equals one before the next operation, and a lost answer equals a failure.
+// kinds has every kind of fault, and the operations at which it makes a difference. pairs is the set of operations at
+// which it is combined with others. At a read, a fault after the operation equals one before the next operation, and a
+// lost answer equals a failure.
 var kinds = []struct {
 	kind                Kind
 	write, read, remote bool // at writes and reads of the API server, and at calls of the external system
@@ -151,19 +155,19 @@ var kinds = []struct {
 	{DeleteRace, true, false, false, neverPaired},
 }
 
-// Usual says whether both are the usual ones.
+// Usual returns whether both the duration and the number of writes are the usual ones.
 func (v Variant) Usual() bool { return v.For == 0 && v.Writes == 0 }
 
 // A crash is the panic of a process that dies. Only the boundary of the process recovers from it.
 type crash struct{ process *process }
 
-// EndsProcess keeps the reconciler from recovering.
+// EndsProcess marks the panic as the end of a process, so that the reconciler does not recover from it.
 func (crash) EndsProcess() {}
 
-// String is printed by callers of sinks, which continue without an effect.
+// String returns a text. Callers of sinks print it and continue, without an effect.
 func (crash) String() string { return "the process died" }
 
-// A clientPanic is the panic of a client. The reconciler turns it into an error of the call.
+// A clientPanic is the panic of a client. The reconciler converts it to an error of the call.
 type clientPanic string
 
 // panicked ends a pass as controller-runtime does after a panic.
@@ -173,13 +177,13 @@ func (p *process) panicked(i *item, with clientPanic) {
 	p.world.violate("L3", "a panic of a client reached the queue: the object does not report it")
 }
 
-// LeaksSecrets says whether errors of the external system contain secrets after the fault.
+// LeaksSecrets returns whether the errors of the external system contain secrets after the fault.
 func (f Fault) LeaksSecrets() bool {
 	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostReported, Refusing, ExternalOut, Panics,
 		PanicsAfter}, f.Kind)
 }
 
-// before injects a fault before an operation. If the fault answers in place of the operation it returns true.
+// before injects a fault before an operation. It returns true if the fault replaces the operation.
 func (w *World) before(ctx context.Context, p *process, o Operation, f Fault) (bool, error) {
 	w.readsLate(f)
 	w.loses(p, o, f)
@@ -291,7 +295,7 @@ func (w *World) after(ctx context.Context, p *process, o Operation, f Fault, err
 }
 
 // lost returns the error of an operation whose answer is lost. If the reconciler treats an error of Create as a failure
-// unless it says otherwise, the client has to say that something may have been created; check create-errors-tell of
+// unless it says otherwise, the client has to say that something may have been created. The check create-errors-tell of
 // package conformance verifies that.
 func (o Operation) lost(p *process) error {
 	if o.Name == "Create" && o.External && p.world.system == nil {
@@ -319,7 +323,7 @@ func stopKind(o Operation, f Fault) Kind {
 	return f.Kind
 }
 
-// IsAfter says whether a fault of the kind comes after the operation has had its effect.
+// IsAfter returns whether a fault of the kind happens after the operation has had its effect.
 func IsAfter(k Kind) bool {
 	return slices.Contains([]Kind{Lost, LostReported, HangAfter, CrashAfter, ClockBack, ClockAhead, StopAfter,
 		DeleteRace,

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestFaultsAtReads: a read that no cache answers may hang or be throttled; a read of a cache may not.
+// TestFaultsAtReads checks that a read that no cache answers may hang or be throttled; a read of a cache may not.
 func TestFaultsAtReads(t *testing.T) {
 	for op, want := range map[string]bool{"get": false, "live": true, "live:Namespace": true, "list": true} {
 		o := Operation{Name: op}
@@ -21,7 +21,7 @@ func TestFaultsAtReads(t *testing.T) {
 	}
 }
 
-// TestLengthsOfOutages: the API server is unavailable for 50 ms, for minutes, and for times in between.
+// TestLengthsOfOutages checks that the API server is unavailable for 50 ms, for minutes, and for times in between.
 func TestLengthsOfOutages(t *testing.T) {
 	var have []time.Duration
 	for _, v := range KindsAt(Operation{Name: "patch", Mutates: true}, false, true) {
@@ -35,7 +35,8 @@ func TestLengthsOfOutages(t *testing.T) {
 	}
 }
 
-// TestReadsThatHang: a read that no cache answers and that hangs or is throttled breaks nothing, in any scenario.
+// TestReadsThatHang checks that a read that no cache answers and that hangs or is throttled breaks nothing, in any
+// scenario.
 func TestReadsThatHang(t *testing.T) {
 	tried := 0
 	for _, s := range scenarios {

@@ -7,8 +7,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// fingerprint returns a hash of what a process remembers of its objects, as far as it can make a difference. Of a
-// reconciler of a test that is not accessible: the operations that it has made stand for it.
+// fingerprint returns a hash of the memory of a process about its objects, without what makes no difference. The memory
+// of a reconciler that a test provides is not accessible; the hash then covers the operations that the reconciler has
+// made.
 func (p *process) fingerprint() uint64 {
 	if p.runtime.states.Keeper == nil {
 		return p.known.done.sum
@@ -17,7 +18,7 @@ func (p *process) fingerprint() uint64 {
 	return fingerprint{p.world.objects()}.sum(&p.runtime.states)
 }
 
-// A fingerprint hashes records. A text of an object contributes which text it is, not its content.
+// A fingerprint hashes records. For a text of an object it hashes which text it is, and not its content.
 type fingerprint struct{ objects []resource.Managed }
 
 // sum returns the hash of all records.

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// FuzzParseSchedule: whatever a line says, it is either refused, or read as a
-// schedule that is written as a line which is read as the same.
+// FuzzParseSchedule checks that a line is either refused, or read as a schedule whose String is read as an equal
+// schedule.
 func FuzzParseSchedule(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(sim.Random(seed, 4).String())

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A requestQueue passes requests from other goroutines of a process to the one goroutine of its world. They are made
-// one after the other, in an order that does not depend on scheduling, and each caller waits for its answer.
+// A requestQueue passes requests from other goroutines of a process to the one goroutine of its world. The requests are
+// made one after the other, in an order that does not depend on scheduling. Each caller waits for its answer.
 type requestQueue struct {
 	mu      sync.Mutex
 	waiting []pendingRequest
@@ -61,8 +61,8 @@ func (h *requestQueue) close() {
 	h.waiting = nil
 }
 
-// serve answers requests of other goroutines of the process, until all of them wait for something else. It says whether
-// there were any.
+// serve answers the requests of other goroutines of the process until all of them wait for something else. It returns
+// whether there were any requests.
 func (p *process) serve() (any bool) {
 	for !p.dead {
 		wait(time.Nanosecond) // no time passes before all others wait
@@ -100,7 +100,8 @@ func (p *process) answer(asked pendingRequest) {
 	err = p.world.step(asked.ctx, p, asked.of, func(context.Context) error { return asked.do() })
 }
 
-// A processLogger is the logger of a process. It discards the lines that its other goroutines log after its end.
+// A processLogger is the logger of a process. After the end of the process it discards what the other goroutines of the
+// process log.
 type processLogger struct {
 	*sinks
 
@@ -121,7 +122,7 @@ func (v processLogger) Debug(msg string, keysAndValues ...any) {
 	}
 }
 
-// over says whether close was called.
+// over returns whether close was called.
 func (h *requestQueue) over() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

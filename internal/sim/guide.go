@@ -8,14 +8,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A Guide follows a run for a search. It resumes the run from a snapshot of another run with the same beginning, takes
-// snapshots for later runs, and ends the run where its rest is known. Its methods are called on the goroutine of the
+// A Guide controls a run for a search. It resumes the run from a snapshot of another run with the same beginning, takes
+// snapshots for later runs, and ends the run when its rest is known. Its methods are called on the goroutine of the
 // world.
 type Guide interface {
-	// Start is called before anything happens. It returns what the guide asks of the run.
+	// Start is called before anything happens. It returns the settings of the run.
 	Start(w *World) Guidance
-	// Resume is called when a wait of the scenario begins; waits are counted from one. The guide may restore a snapshot.
-	// If that is one of the end of this wait, ended is true, and found is the result of the wait.
+	// Resume is called when a wait of the scenario begins. Waits are counted from one. The guide may restore a snapshot.
+	// If the snapshot is the end of this wait, ended is true, and found is the result of the wait.
 	Resume(w *World, wait int) (found, ended bool)
 	// BeforePass is called before each pass until the last fault is injected, and whenever time may pass.
 	BeforePass(w *World, wait int)
@@ -23,33 +23,33 @@ type Guide interface {
 	EndWait(w *World, found bool)
 	// Reach is called when the run reaches the boundary of the last fault.
 	Reach(at Arrival)
-	// Join is called at the beginning of a pass after the last fault, with the state and with the totals of the run so
-	// far. It returns whether the rest of the run is known, which ends the run.
+	// Join is called at the beginning of a pass after the last fault, with the hash of the state and the totals of the run
+	// so far. If it returns true, the rest of the run is known, and the run ends.
 	Join(w *World, at StateHash, before Totals) bool
-	// End is called when the run was judged.
+	// End is called after all checks of the run.
 	End(w *World)
 }
 
-// A Guidance is what a guide asks of a run.
+// A Guidance has the settings that a guide chooses for a run.
 type Guidance struct {
 	Last      Boundary // the boundary of the last fault of the schedule; others may follow after it
-	ResumesIn int      // the wait of the scenario in which a snapshot has the processes; 0: the run starts them
-	Judged    bool     // another run judged everything before the boundary
-	Hashes    bool     // record the state hash at each boundary after that one
-	Doubts    bool     // the faults that follow may be doubts
-	Joins     bool     // ask the guide whether the rest is known
+	ResumesIn int      // the wait in which a snapshot has the processes; 0: the run starts them
+	Judged    bool     // another run has checked everything before the boundary
+	Hashes    bool     // record the state hash at each boundary after Last
+	Doubts    bool     // the faults after Last may be doubts
+	Joins     bool     // call Guide.Join after the last fault
 	Steps     []Step   // a slice to reuse for the steps
 }
 
-// An Arrival is how a run reaches a boundary.
+// An Arrival describes a run at the time when it reaches a boundary.
 type Arrival struct {
-	Steps         int // before it
+	Steps         int // steps before the boundary
 	At            time.Duration
 	Process, Pass int
-	Fired         int // faults before it
+	Fired         int // faults before the boundary
 }
 
-// follow makes a guide follow the run. Nil is none.
+// follow sets the guide of the run. Nil means that there is none.
 func (w *World) follow(g Guide) {
 	if w.guided.guide = g; g == nil {
 		return
@@ -58,7 +58,7 @@ func (w *World) follow(g Guide) {
 	w.guided.begun, w.trace = w.guided.Last.N == 0, w.guided.Steps
 }
 
-// resume starts a wait of the scenario, which the guide may have the end of.
+// resume starts a wait of the scenario. The guide may already have the end of the wait.
 func (w *World) resume() (found, ended bool) {
 	g := &w.guided
 	g.waited++
@@ -93,8 +93,8 @@ func (w *World) reached(p *process, at Boundary) {
 	g.guide.Reach(Arrival{g.skipped + len(w.trace), w.since(), p.number, p.making, w.fired})
 }
 
-// joins asks the guide whether the rest of the run is known. It is called at the beginning of a pass, and ends the run
-// if so.
+// joins asks the guide whether the rest of the run is known, and ends the run if so. It is called at the beginning of a
+// pass.
 func (w *World) joins() bool {
 	g := &w.guided
 	if !w.queried() || !g.Joins || g.joined || !w.undisturbed() {
@@ -117,7 +117,7 @@ func (w *World) joins() bool {
 	return g.joined
 }
 
-// undisturbed says whether no fault is in effect or left to be injected, and no process is in an unusual state.
+// undisturbed returns whether no fault is in effect or left to be injected, and no process is in an unusual state.
 func (w *World) undisturbed() bool {
 	if w.fired < w.plan.count || len(w.events) > 0 || !w.reachableFor(time.Nanosecond) {
 		return false
@@ -137,48 +137,49 @@ func (w *World) endGuided() {
 	w.guided.joined = false
 }
 
-// mustBegin panics if the run never reached its last fault, as another run did.
+// mustBegin panics if the run did not reach its last fault although another run did.
 func (w *World) mustBegin(s Schedule) {
 	if g := &w.guided; g.guide != nil && !g.begun && len(w.violation) == 0 {
 		panic(fmt.Sprintf("%s never came to its last fault, which another run came to: two runs of a schedule differ", s))
 	}
 }
 
-// judgedBefore says whether another run judged everything that happens now. Checks without an effect are skipped then.
+// judgedBefore returns whether another run has checked everything that happens now. Checks that only read are then
+// skipped.
 func (w *World) judgedBefore() bool {
 	g := &w.guided
 
 	return !g.begun && g.Judged && !w.verbose
 }
 
-// replaying says whether the run has not yet reached the snapshot that it resumes from. What users do until then has no
-// effect, because that snapshot contains it.
+// replaying returns whether the run has not yet reached the snapshot that it resumes from. Until then, actions of users
+// have no effect, because the snapshot contains them.
 func (w *World) replaying() bool { return w.guided.waited < w.guided.ResumesIn }
 
-// hashing says whether another fault may follow, so that the answers to a pass have to be recorded.
+// hashing returns whether another fault may follow. The answers to a pass then have to be recorded.
 func (w *World) hashing() bool { return w.guided.Hashes && w.queried() }
 
-// queried says whether a guide needs state hashes and they can be computed: of an external system outside this package
-// it is not known what matters.
+// queried returns whether a guide needs state hashes and they can be computed. They cannot be computed for an external
+// system outside this package.
 func (w *World) queried() bool { return w.guided.guide != nil && w.system != nil }
 
-// Began returns when the run began.
+// Began returns the time at which the run began.
 func (w *World) Began() time.Time { return w.began }
 
-// Passes returns how many passes have begun.
+// Passes returns the number of passes (reconciles of an object) that have begun.
 func (w *World) Passes() int { return w.work.passes }
 
-// Resumable says whether the run can start from a snapshot: its whole trace is not wanted, and no option of its caller
-// may remember something.
+// Resumable returns whether the run can start from a snapshot. It cannot if its complete trace is requested, or if an
+// option of the caller may have state.
 func (w *World) Resumable() bool { return !w.verbose && !w.config.foreign }
 
-// Clean says whether the run ended, with all its faults, without a violation, and nothing was excused.
+// Clean returns whether the run ended with all its faults, without a violation and without an excuse.
 func (w *World) Clean() bool {
 	return len(w.violation) == 0 && len(w.excusedKinds()) == 0 && w.exempt.late == 0 && len(w.exempt.freed) == 0 &&
 		(!w.over || w.guided.joined) && w.fired >= w.plan.count
 }
 
-// Changes returns everything that was written to the API server, in order.
+// Changes returns all writes to the API server, in order.
 func (w *World) Changes() []apiserver.Change { return w.server.Changes(0) }
 
 // A guided is the progress of a run with a guide.

@@ -33,9 +33,9 @@ const (
 	shutdown = 30 * time.Second
 )
 
-// blockCall lets a call not return: for the duration of the fault, or until the end of the process. The rest of the
-// process and the world go on. If all its workers wait, the liveness check fails and the process is restarted;
-// otherwise a person restarts it. It returns the error of a call whose time is over.
+// blockCall makes a call not return, for the duration of the fault or until the end of the process. The rest of the
+// process and of the world continue. If all workers of the process wait, the liveness check fails and the process is
+// restarted. Otherwise a person restarts it. blockCall returns the error of a call whose time is over.
 func (w *World) blockCall(ctx context.Context, p *process, o Operation, f Fault) error {
 	begun, judged, pass, about := w.now(), w.judged, w.trail.pass, w.objectOf(p, o)
 	defer func() { w.judged, w.trail.pass = judged, pass }()
@@ -69,7 +69,7 @@ func (w *World) blockCall(ctx context.Context, p *process, o Operation, f Fault)
 	return o.failure(p)
 }
 
-// objectOf returns the object that a call is made for, as it is stored.
+// objectOf returns the stored state of the object for which a call is made.
 func (w *World) objectOf(p *process, o Operation) resource.Managed {
 	if o.mg != nil {
 		return w.stored(o.mg)
@@ -78,8 +78,8 @@ func (w *World) objectOf(p *process, o Operation) resource.Managed {
 	return asManaged(w.server.Stored(w.config.gvk(), p.about))
 }
 
-// startController starts what the controller of a process does besides passes, once. It fails to watch the objects,
-// because the manager has no cache, so that it has no workers: the process has workers of its own.
+// startController starts everything in the controller of a process except the passes, once. The manager has no cache,
+// so the controller cannot watch the objects and has no workers. The process has workers of its own.
 func (p *process) startController() {
 	e := p.background.controller
 	if e.started || p.ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (p *process) startController() {
 	p.background.subscribe()
 }
 
-// judgeReported judges that an object reports a call for it that does not return.
+// judgeReported checks that an object reports a call for it that does not return.
 func (w *World) judgeReported(p *process, o Operation, about resource.Managed) {
 	if !o.External || !slices.Contains(timed, o.Name) || about == nil || p.ending.stopping || w.config.replace != nil ||
 		w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.denies) || w.now().Before(w.effects.drops) {
@@ -110,8 +110,8 @@ func (w *World) judgeReported(p *process, o Operation, about resource.Managed) {
 	}
 }
 
-// unhealthy says whether the liveness check of a process fails, and judges that it does if and only if all workers wait
-// for calls that do not return.
+// unhealthy returns whether the liveness check of a process fails. It also checks that this happens if and only if all
+// workers wait for calls that do not return.
 func (w *World) unhealthy(p *process, o Operation, since time.Duration) bool {
 	if w.config.replace != nil || p.background.controller.alive == nil {
 		return false
@@ -128,14 +128,14 @@ func (w *World) unhealthy(p *process, o Operation, since time.Duration) bool {
 	return err != nil
 }
 
-// timed has the calls that the reconciler gives a deadline, and reports when that has passed.
+// timed are the calls to which the reconciler gives a deadline. It reports when the deadline has passed.
 var timed = []string{"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect", "List"}
 
-// BlocksCall says whether a fault of the kind makes a call return late, or never.
+// BlocksCall returns whether a fault of the kind makes a call return late or never.
 func (k Kind) BlocksCall() bool { return k == Deaf || k == DeafAfter }
 
-// An equipment is a manager to which a reconciler is added as providers do it. It keeps the controller and its liveness
-// check.
+// An equipment is a manager to which a reconciler is added as providers add it. It stores the controller and its
+// liveness check.
 type equipment struct {
 	*standbyManager
 
@@ -144,7 +144,7 @@ type equipment struct {
 	started    bool // the check for overdue calls
 }
 
-// Add keeps the controller.
+// Add stores the controller.
 func (e *equipment) Add(r manager.Runnable) error {
 	if c, ok := r.(ctrlcontroller.Controller); ok {
 		e.controller = c
@@ -155,14 +155,14 @@ func (e *equipment) Add(r manager.Runnable) error {
 	return e.standbyManager.Add(r)
 }
 
-// AddHealthzCheck keeps the liveness check.
+// AddHealthzCheck stores the liveness check.
 func (e *equipment) AddHealthzCheck(_ string, check healthz.Checker) error {
 	e.alive = check
 
 	return nil
 }
 
-// GetControllerOptions lets each process have a controller of the same name.
+// GetControllerOptions returns options that allow each process to have a controller of the same name.
 func (e *equipment) GetControllerOptions() config.Controller {
 	return config.Controller{SkipNameValidation: new(true)}
 }

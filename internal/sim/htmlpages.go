@@ -12,9 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// page returns the error that client-go makes of a response that is not from the API server: it has the requested name,
-// and a cause that says that the response was unexpected. An API server that does not serve the kind answers without a
-// name.
+// page returns the error that client-go makes of a response that does not come from the API server. The error has the
+// requested name, and a cause that says that the response was unexpected. An API server that does not serve the kind
+// responds without a name.
 func (o Operation) page(k Kind) error {
 	if k == UnservedKind {
 		return &kerrors.StatusError{ErrStatus: metav1.Status{
@@ -27,7 +27,7 @@ func (o Operation) page(k Kind) error {
 		"<html><body>answered by another</body></html>", 0, true)
 }
 
-// pages has the HTTP codes of the pages that replace an answer of the API server.
+// pages has the HTTP codes of the pages that replace a response of the API server.
 var pages = map[Kind]int{
 	Unserved: http.StatusNotFound, UnservedForbidden: http.StatusForbidden, UnservedGateway: http.StatusBadGateway,
 	UnservedAfter: http.StatusNotFound, UnservedForbiddenAfter: http.StatusForbidden,
@@ -44,8 +44,8 @@ func (o Operation) verb() string {
 	return verb
 }
 
-// denial returns the error of a write that the API server refuses whatever its content: by a validation rule or a
-// webhook, by the size of the request, or by the permissions of the provider.
+// denial returns the error of a write that the API server refuses regardless of its content. The reason is a validation
+// rule or a webhook, the size of the request, or the permissions of the provider.
 func (o Operation) denial(k Kind) error {
 	switch k {
 	case RefusedSize:

@@ -20,7 +20,7 @@ type Violation struct {
 	Text     string
 }
 
-// judge judges what an operation has done.
+// judge checks the effect of an operation.
 func (w *World) judge(p *process, o Operation) {
 	w.storesKey(p)
 	if o.External {
@@ -79,8 +79,9 @@ func (w *World) stored(mg resource.Managed) resource.Managed {
 	return o
 }
 
-// tooMany returns how many resources an object has if it may not have so many. It may have one, and one that its user
-// left by naming another resource which was then deleted and created again.
+// tooMany returns the number of resources of an object if it has too many, and zero otherwise. An object may have one
+// resource. It may have a second one if its user left that resource by naming another one, which was then deleted and
+// created again.
 func (w *World) tooMany(of types.UID) int {
 	live := w.external.Of(of)
 	if len(live) <= 1 {
@@ -94,7 +95,7 @@ func (w *World) tooMany(of types.UID) int {
 	}
 }
 
-// asClock returns the property that is violated: S8 if a clock was wrong.
+// asClock returns the violated property. It returns S8 if a clock was wrong.
 func (w *World) asClock(property string) string {
 	for _, p := range w.processes {
 		if p.clock.by != 0 {
@@ -105,7 +106,7 @@ func (w *World) asClock(property string) string {
 	return property
 }
 
-// judgeOther judges a write of an object of another kind.
+// judgeOther checks a write of an object of another kind.
 func (w *World) judgeOther(c apiserver.Change) {
 	if c.Old == nil {
 		return
@@ -136,7 +137,7 @@ func (w *World) judgeWrite(p *process, c apiserver.Change, now resource.Managed)
 	}
 }
 
-// judgeChange judges a write by its content.
+// judgeChange checks a write by its content.
 func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
 	if c.Old != nil {
 		w.judgeAnnotations(c)
@@ -146,7 +147,7 @@ func (w *World) judgeChange(p *process, o Operation, c apiserver.Change) {
 	w.judgeSecrets(c)
 }
 
-// judgeSecrets judges that a written object shows no secret, except in its spec, which the user writes.
+// judgeSecrets checks that a written object shows no secret, except in its spec, which the user writes.
 func (w *World) judgeSecrets(c apiserver.Change) {
 	for _, part := range []string{"metadata", "status"} {
 		if at := w.secretPath(c.Image[part], part); at != "" {
@@ -155,7 +156,7 @@ func (w *World) judgeSecrets(c apiserver.Change) {
 	}
 }
 
-// judgeGone judges that the provider removed the finalizer of an object.
+// judgeGone checks that the provider removed the finalizer of an object.
 func (w *World) judgeGone(mg resource.Managed) {
 	w.gone[mg.GetUID()] = true
 	if !allows(mg, toDelete) || w.mayStay(mg.GetUID()) {
@@ -168,7 +169,7 @@ func (w *World) judgeGone(mg resource.Managed) {
 	}
 }
 
-// Properties are what every schedule is checked for.
+// Properties are the properties that every run has to satisfy, by the name that a Violation has.
 var Properties = map[string]string{
 	"S1":  "there is at most one external resource for an object",
 	"S2":  "a known external name is neither lost nor replaced",
@@ -207,7 +208,7 @@ var Properties = map[string]string{
 	"L8":  "nothing is retained of objects that are gone",
 }
 
-// checkBefore judges an operation that is about to have its effect.
+// checkBefore checks an operation before it has its effect.
 func (w *World) checkBefore(p *process, o Operation) {
 	w.checkRequestBefore(p, o)
 	if !o.External || !o.Mutates {
@@ -260,7 +261,7 @@ func (w *World) checkPolicyBefore(o Operation) {
 	}
 }
 
-// base returns the version of the object that a call was made from.
+// base returns the version of the object that a call was given.
 func (w *World) base(mg resource.Managed) client.Object {
 	changes := w.server.Changes(0)
 	for i := len(changes) - 1; i >= 0; i-- {
@@ -322,13 +323,13 @@ func (w *World) violate(property, text string) {
 	}
 }
 
-// lostNames says whether that is so for any object.
+// lostNames returns whether lostName is true for any object.
 func (w *World) lostNames() bool {
 	return len(w.exempt.vacated) > 0 &&
 		slices.ContainsFunc(w.objects(), func(mg resource.Managed) bool { return w.lostName(mg.GetUID()) })
 }
 
-// lostName says whether the resource under a present or former name of an object was removed out of band.
+// lostName returns whether the resource of an object was removed out of band, under its current or an earlier name.
 func (w *World) lostName(of types.UID) bool {
 	return slices.ContainsFunc(w.server.Changes(0), func(c apiserver.Change) bool {
 		return c.Object.GetUID() == of && w.exempt.vacated[externalName(c.Object)]
@@ -351,7 +352,7 @@ func (w *World) hide(text string) string {
 	return text
 }
 
-// leaks returns resources whose objects are gone.
+// leaks returns the resources whose objects are gone.
 func (w *World) leaks() []string {
 	var out []string
 	for uid := range w.gone {

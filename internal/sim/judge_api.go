@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// checkRequestBefore judges a request to the API server, or a read of the cache, before its answer.
+// checkRequestBefore checks a request to the API server, or a read of the cache, before its answer.
 func (w *World) checkRequestBefore(p *process, o Operation) {
 	if o.External || o.kind.Empty() {
 		return
@@ -30,8 +30,8 @@ func (w *World) checkRequestBefore(p *process, o Operation) {
 	}
 }
 
-// mayAsk says whether a process may request objects of a kind in a namespace: it reconciles an object in that
-// namespace, or one that refers to it. Secrets are read only in the namespace of the object.
+// mayAsk returns whether a process may request objects of a kind in a namespace. It may if it reconciles an object in
+// that namespace, or an object that refers to one there. It may read Secrets only in the namespace of the object.
 func (w *World) mayAsk(p *process, kind schema.GroupVersionKind, namespace string) bool {
 	if w.cluster(kind) || p.ending.leaving && kind == w.config.gvk() {
 		return true
@@ -49,7 +49,7 @@ func (w *World) cluster(kind schema.GroupVersionKind) bool {
 	return slices.Contains([]string{"Namespace", "CustomResourceDefinition"}, kind.Kind)
 }
 
-// judgeStatus judges that a write keeps the conditions of other controllers, and does not replace a later observation.
+// judgeStatus checks that a write keeps the conditions of other controllers, and does not replace a later observation.
 func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	before, after := statusOf(c.Old), statusOf(c.Object)
 	for _, was := range before {
@@ -80,8 +80,9 @@ func (w *World) judgeStatus(p *process, c apiserver.Change) {
 	w.shown[now.GetUID()] = max(seen, w.shown[now.GetUID()])
 }
 
-// judgePause judges that only the status of a paused object is written, the result of a call that began before the
-// pause, and the restored record of a creation: by a process that ends after a restore, and after a replace.
+// judgePause checks that only three parts of a paused object are written: its status, the result of a call that began
+// before the pause, and the restored record of a creation. A process restores the record when it ends after a restore
+// of the API server, and after a user has replaced the object.
 func (w *World) judgePause(p *process, o Operation, c apiserver.Change) {
 	old := asManaged(c.Old)
 	now := asManaged(c.Object)
@@ -97,7 +98,7 @@ func asManaged(o any) resource.Managed {
 	return mg
 }
 
-// putsBack says whether a write restores annotations of the attempt that a replace has removed.
+// putsBack returns whether a write restores annotations of an attempt that a replace has removed.
 func (w *World) putsBack(old, now resource.Managed) bool {
 	s, stripped := w.undone.strips[now.GetUID()]
 
@@ -105,7 +106,7 @@ func (w *World) putsBack(old, now resource.Managed) bool {
 		(attemptOf(now) == attemptOf(s.before) || attemptOf(now) == attemptOf(s.last))
 }
 
-// judgeAway judges that an unavailable external system is called seldom, as long as its users do nothing.
+// judgeAway checks that an unavailable external system is called rarely while its users do nothing.
 func (w *World) judgeAway(o Operation) {
 	if o.mg == nil || w.users.acted {
 		return

@@ -353,7 +353,7 @@ func (h *hoarder) Reconcile(ctx context.Context, req reconcile.Request) (reconci
 	return h.Reconciler.Reconcile(ctx, req)
 }
 
-// TestJudges: each property is found to be violated by a reconciler that violates it.
+// TestJudges checks that each property is found to be violated by a reconciler that violates it.
 func TestJudges(t *testing.T) {
 	judged := map[string]bool{}
 	for name, c := range broken {

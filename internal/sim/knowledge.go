@@ -9,8 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A knowledge is what a process knows at a moment. Of a pass in progress that is the answers that it got, because its
-// variables cannot be read.
+// A knowledge is what a process knows at one moment. For a pass in progress it has the answers to the pass, because the
+// variables of the pass cannot be read.
 type knowledge struct {
 	memory uint64               // fingerprint when the last pass began or was about to write its status
 	making int                  // the number of the pass in progress
@@ -20,7 +20,7 @@ type knowledge struct {
 	status resource.Managed     // the object with the status that is about to be written
 }
 
-// recordPass records what a pass knows when it begins: what its process remembers.
+// recordPass records what a pass knows when it begins: the memory of its process.
 func (w *World) recordPass(p *process, key types.NamespacedName) {
 	if !w.queried() {
 		return
@@ -60,9 +60,9 @@ func (w *World) recordAnswer(p *process, o Operation, text string, succeeded boo
 	}
 }
 
-// recordConclusion is called before each operation. When a pass is about to write its status, the answers that it got
-// show in that status and in what its process remembers. Nothing later in the pass depends on anything else, if the
-// status is written over the version that the pass read.
+// recordConclusion is called before each operation. When a pass is about to write its status, the answers to the pass
+// show in that status and in the memory of its process. If the status is written over the version that the pass read,
+// the rest of the pass depends on nothing else.
 func (w *World) recordConclusion(p *process, o Operation) {
 	mg := p.status
 	if o.Name != "patch/status" || mg == nil || !w.hashing() || keyOf(mg) != o.key {
@@ -77,7 +77,7 @@ func (w *World) recordConclusion(p *process, o Operation) {
 	w.trail.pass, w.trail.last = mixed(mixed(p.outer, hashed(o.key.Name)), mixed(contentHash(mg), w.relation(mg))), 0
 }
 
-// Status returns a writer to the server that records the status that a pass writes.
+// Status returns a writer to the server that also records the status that a pass writes.
 func (c *cached) Status() client.SubResourceWriter {
 	return statusRecorder{c.Client.Status(), c.process}
 }

@@ -13,8 +13,8 @@ type memorySearch struct {
 	found string
 }
 
-// findRetained returns the path in the memory behind a value to one of some words, or nothing. It reads unexported
-// fields, too, but not the simulation's own types, and not functions.
+// findRetained searches the memory of a value for one of some words, and returns the path to it, or "". It also reads
+// unexported fields. It does not read the simulation's own types, or functions.
 func findRetained(of any, words []string) string {
 	s := memorySearch{words: words, seen: map[uintptr]bool{}}
 	s.look(reflect.ValueOf(of), "")

@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// loseLease holds the process up until another has taken over. Then it continues the operation that it was in, and its
-// pending work, until it notices that it lost the lease.
+// loseLease blocks the process until another one has become the leader. The process then continues its current
+// operation and its pending work, until it notices that it lost the lease.
 func (w *World) loseLease(p *process, f Fault) {
 	if p.leadership.deposed {
 		return
@@ -25,8 +25,8 @@ func (w *World) loseLease(p *process, f Fault) {
 	w.in(time.Second, func() { p.stop(LeaseLost) })
 }
 
-// suspendLease stops the process from renewing its lease while the API server is away. If that lasts too long, it
-// ends as a process that lost its lease does, and the next begins when the API server answers.
+// suspendLease stops the process from renewing its lease while the API server is unavailable. If that lasts too long,
+// the process ends because it lost its lease. The next process begins when the API server responds.
 func (w *World) suspendLease(p *process) {
 	if w.config.alone || p.leadership.deposed || p.leadership.renewed.Load() != nil {
 		return
@@ -41,7 +41,7 @@ func (w *World) suspendLease(p *process) {
 	})
 }
 
-// renew lets the process renew its lease when the API server is back, even if that is away again before.
+// renew lets the process renew its lease when the API server is available again, even if only for a short time.
 func (w *World) renew(p *process, last *time.Time) {
 	w.in(w.effects.apiBack.Sub(w.now()), func() {
 		switch {
@@ -54,7 +54,7 @@ func (w *World) renew(p *process, last *time.Time) {
 	})
 }
 
-// lease returns until when the process is the leader for sure.
+// lease returns the time until which the process is certainly the leader.
 func (p *process) lease() time.Time {
 	if p.restored.detector != nil && p.restored.detector.Restored() != nil {
 		return time.Unix(0, 0)

@@ -23,7 +23,7 @@ type listing struct {
 // Unwrap returns the client with its other methods.
 func (l *listing) Unwrap() any { return l.alone }
 
-// A seen is a listed resource with the number of its observation.
+// A seen is a listed resource with the number of its observation in the list.
 type seen struct {
 	observation int
 	resource    any
@@ -70,7 +70,7 @@ func (l *listing) ObserveListed(ctx context.Context, mg resource.Managed, listed
 	return o, err
 }
 
-// A listingClient can list resources. Everything else its client does.
+// A listingClient is a client that can also list resources.
 type listingClient struct {
 	managed.ExternalClient
 
@@ -84,7 +84,7 @@ func (c *listingClient) DescribeConnection() managed.Connection {
 
 const resourcesOnPage = 2
 
-// ListPage returns a page. Pages are counted anew for each request, so that a resource is skipped if one before it was
+// ListPage returns a page. Pages are counted again for each request, so a resource is skipped if an earlier one was
 // deleted meanwhile.
 func (c *listingClient) ListPage(ctx context.Context, token string) (managed.ExternalListPage, error) {
 	from := 0

@@ -17,7 +17,7 @@ type load struct {
 	tried int       // requests of it since
 }
 
-// judgeWrites judges that an object is not written more often than an hour allows.
+// judgeWrites checks that an object is not written more often than an hour allows.
 func (w *World) judgeWrites(key types.NamespacedName) {
 	l := w.loadOf(key)
 	l.writes++
@@ -26,8 +26,8 @@ func (w *World) judgeWrites(key types.NamespacedName) {
 	}
 }
 
-// mostWrites returns how often an object that was created so many times may be written in an hour: for its states, for
-// a few messages about each fault, and for the attempts that are refused.
+// mostWrites returns how often an object may be written in an hour if it was created that many times. The writes are
+// for its states, for a few messages about each fault, and for refused attempts.
 func (w *World) mostWrites(lives int) int {
 	lives = max(lives, 1)
 	most := 10 + 3*lives + 2*w.plan.count
@@ -40,8 +40,8 @@ func (w *World) mostWrites(lives int) int {
 	return most
 }
 
-// judgeUnstored judges that a status which the API server does not store is resent seldom: for changes of the object,
-// and a few times to find out whether it is stored by now.
+// judgeUnstored checks that a status that the API server does not store is resent rarely: when the object changes, and
+// a few times to find out whether it is stored now.
 func (w *World) judgeUnstored(o Operation) {
 	if o.Name != "patch/status" || w.effects.dropped != DroppedStatus || !w.now().Before(w.effects.drops) ||
 		len(w.server.Changes(w.judged)) > 0 {
@@ -55,7 +55,7 @@ func (w *World) judgeUnstored(o Operation) {
 	}
 }
 
-// judgeRequest judges that an operation is not one too many. A read of the cache is no
+// judgeRequest checks that an operation does not exceed the allowed number of requests. A read of the cache is not a
 // request.
 func (w *World) judgeRequest(o Operation) {
 	switch {
@@ -66,8 +66,8 @@ func (w *World) judgeRequest(o Operation) {
 	}
 }
 
-// judgeLoad judges that passes and requests, answered or not, stay within the bounds of an hour, with any faults. In
-// each process a recovery window begins anew: thirty observations, in growing steps.
+// judgeLoad checks that passes and requests, answered or not, stay within the limits for an hour, with any faults. In
+// each process a recovery window begins again, with thirty observations at increasing intervals.
 func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
 	l := w.loadOf(key)
 	l.passes += passes
@@ -81,7 +81,7 @@ func (w *World) judgeLoad(key types.NamespacedName, passes, requests int) {
 	}
 }
 
-// judgeAPIAway judges that an API server that is away is not asked again and again.
+// judgeAPIAway checks that an unavailable API server is not called again and again.
 func (w *World) judgeAPIAway(key types.NamespacedName) {
 	l := w.loadOf(key)
 	if l.away.Before(w.effects.apiGone) {

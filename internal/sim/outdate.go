@@ -17,9 +17,9 @@ import (
 // recordTaken is the reason of the event that reports that a record was restored or overwritten.
 const recordTaken = "CreationRecordTaken"
 
-// outdate writes earlier annotations of each object back, as kubectl replace does with an exported manifest. Spec and
-// finalizers stay as they are: the finalizer of the provider existed when the record did. A replace does not write the
-// status.
+// outdate replaces the annotations of each object with earlier ones, as kubectl replace does with an exported manifest.
+// The spec and the finalizers stay: the finalizer of the provider existed when the manifest was exported. A replace
+// does not write the status.
 func (w *World) outdate() {
 	for _, mg := range w.users.all() {
 		then, at := w.exported(mg)
@@ -49,7 +49,7 @@ func (w *World) outdate() {
 	}
 }
 
-// A manifest has the annotations that users gave an object, from a change of the server on. It is immutable.
+// A manifest has the annotations that users gave an object, starting with one change of the server. It is immutable.
 type manifest struct {
 	from        int
 	annotations map[string]string
@@ -67,7 +67,7 @@ func (u *users) manifest(of types.UID) map[string]string {
 	return u.manifestAt(of, len(u.world.server.Changes(0)))
 }
 
-// manifestAt returns those before a change of the server.
+// manifestAt returns the annotations that users had given an object before a change of the server.
 func (u *users) manifestAt(of types.UID, change int) (annotations map[string]string) {
 	for _, m := range u.manifests[of] {
 		if m.from <= change {
@@ -97,8 +97,8 @@ var outdatedScenarios = []scenario{{
 	},
 }}
 
-// rollsOut asks the process to stop, as a new version of its Deployment does. It is no fault, but the bounds allow for
-// one.
+// rollsOut asks the process to stop, as the rollout of a new version does. It is not a fault, but the limits of the
+// load allow for one fault.
 func (w *World) rollsOut() {
 	w.plan.count++
 	w.fired++
@@ -109,7 +109,8 @@ func (w *World) rollsOut() {
 	}
 }
 
-// exportable hashes how an object differs from its outdated manifest, if a fault may write that.
+// exportable returns a hash of the difference between an object and its outdated manifest, if a fault may write that
+// manifest.
 func (w *World) exportable(mg resource.Managed) uint64 {
 	if !w.guided.Doubts {
 		return 0
@@ -123,9 +124,9 @@ func (w *World) exportable(mg resource.Managed) uint64 {
 	return mixed(mixed(contentHash(old), w.relation(old)), bit(attemptOf(old) == attemptOf(mg)))
 }
 
-// exported returns the version of an object whose annotations are written back, and the change of the server that made
-// it: the last version with the record of an earlier creation; if there is none, the first one with a record, or with
-// the chosen name, and with annotations that differ from the current ones.
+// exported returns the version of an object whose annotations a fault writes back, and the change of the server that
+// made that version. It is the last version with the record of an earlier creation. If there is none, it is the first
+// version with a record or with the chosen name whose annotations differ from the current ones.
 func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
 	newest := w.newest(mg)
 	versions := w.server.Changes(0)
@@ -145,7 +146,7 @@ func (w *World) exported(mg resource.Managed) (then client.Object, at int) {
 	return then, at
 }
 
-// newest returns the id of the last attempt for an object, or nothing. Ids are ordered.
+// newest returns the id of the last attempt for an object, or "". Ids are ordered.
 func (w *World) newest(mg resource.Managed) (id string) {
 	for _, c := range w.server.Changes(0) {
 		if c.Object.GetUID() == mg.GetUID() {
@@ -156,8 +157,8 @@ func (w *World) newest(mg resource.Managed) (id string) {
 	return id
 }
 
-// judgeOutdated judges that a written earlier record was reported by the end of the first pass that read it. If only
-// that record knew the last creation, the provider cannot report it.
+// judgeOutdated checks that the provider reported a written earlier record by the end of the first pass that read it.
+// If only that record had the last creation, the provider cannot report it.
 func (w *World) judgeOutdated(s stripping) {
 	mg := w.stored(s.before)
 	if mg != nil && s.read && s.earlierRead && !w.external.Traits().Named && !w.sinks.taken[mg.GetUID()] &&

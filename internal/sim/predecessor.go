@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// Metadata that a predecessor, the runtime that reconciled an object before, leaves on it (docs/lifecycle.md, "What
-// another runtime left").
+// Annotations and finalizer that a predecessor leaves on an object. A predecessor is another runtime that reconciled
+// the object before (docs/lifecycle.md, "What another runtime left").
 const (
 	theirDomain    = "crossplane.io"
 	theirFinalizer = "finalizer.managedresource.crossplane.io"
@@ -26,9 +26,9 @@ const (
 	theirFailed    = "crossplane.io/external-create-failed"
 )
 
-// predecessorScenarios has the scenarios in which the provider takes over the objects of a predecessor. The external
-// name is never that of the object, unless a name was chosen whose creation was not answered. Resources that a
-// predecessor made have no owner, unless only the owner identifies their object.
+// predecessorScenarios are the scenarios in which the provider takes over the objects of a predecessor. The external
+// name is not that of the object, except if a name was chosen whose creation was not answered. The resources of a
+// predecessor have no owner, except in a class where only the owner identifies the object of a resource.
 var predecessorScenarios = []scenario{
 	{name: "predecessor", singleFaults: true, lag: 5 * time.Millisecond, config: succeeds, expect: succeeded,
 		run: func(w *World) {
@@ -67,8 +67,8 @@ var predecessorScenarios = []scenario{
 			w.users.delete(firstKey)
 			w.settle()
 		}},
-	// Keys and finalizer of provider-runtime v0.9 are the same as ours, so that it needs no option. It has no attempt, and
-	// no condition Created.
+	// provider-runtime v0.9 uses the same keys and finalizer as this library, so it needs no option. It has neither an
+	// attempt nor a condition Created.
 	{name: "predecessor-krateo", singleFaults: true, lag: 5 * time.Millisecond, run: func(w *World) {
 		w.leavesObject(ourFinalizer, extResource{ID: "old", Size: 3}, keyExternalName, "old", keyPending,
 			ago(2*time.Hour),
@@ -156,8 +156,9 @@ func succeeded(*World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// leavesUnknown creates an object with an unanswered creation of the predecessor, and the resource that it made. Where
-// the system stores owners, the resource has the owner: the client wrote that already when the predecessor called it.
+// leavesUnknown creates an object with an unanswered creation of the predecessor, and the resource of that creation. If
+// the system stores owners, the resource has the owner: the client already wrote the owner when the predecessor called
+// it.
 func (w *World) leavesUnknown(annotations ...string) {
 	w.stamps(w.predecessorLeaves(extResource{ID: "first", Size: 10}, annotations...))
 }
@@ -168,8 +169,9 @@ func (w *World) stamps(p *extResource) {
 	}
 }
 
-// predecessorCreates stops the provider, and lets the predecessor reconcile the object once more, as after a rollback:
-// the earlier resource is gone, and it creates another one, whose name only its own annotation has.
+// predecessorCreates stops the provider and lets the predecessor reconcile the object once more, as after a rollback.
+// The earlier resource is gone. The predecessor creates another one, and only its own annotation has the name of that
+// resource.
 func (w *World) predecessorCreates(id string) {
 	w.rollsOut()
 	mg := w.users.see(firstKey)
@@ -191,15 +193,16 @@ func (w *World) predecessorCreates(id string) {
 	})
 }
 
-// supersedes says whether a predecessor has made another resource for an object than the one that the external name
-// says.
+// supersedes returns whether a predecessor has created another resource for an object than the one under the external
+// name.
 func supersedes(o metav1.Object) bool {
 	name := o.GetAnnotations()[theirName]
 
 	return name != "" && name != externalName(o) && markedAt(o, theirSucceeded).After(markedAt(o, keySucceeded))
 }
 
-// underTheirName returns an object with the external name that a predecessor has given it, if it has no other.
+// underTheirName returns an object with the external name that a predecessor gave it, if the object has no external
+// name.
 func underTheirName(mg resource.Managed) resource.Managed {
 	name := mg.GetAnnotations()[theirName]
 	if name == "" || externalName(mg) != "" {
@@ -211,10 +214,10 @@ func underTheirName(mg resource.Managed) resource.Managed {
 	return named
 }
 
-// keptByThem says whether an object has the finalizer of a predecessor.
+// keptByThem returns whether an object has the finalizer of a predecessor.
 func keptByThem(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), theirFinalizer) }
 
-// unknownToThem says whether the last creation of a predecessor for an object has no result. A predecessor with our
+// unknownToThem returns whether the last creation of a predecessor for an object has no result. A predecessor with our
 // keys began it before this object was created, and without an attempt.
 func unknownToThem(o metav1.Object) bool {
 	if unknown(o, theirPending, theirSucceeded, theirFailed) {
@@ -231,15 +234,15 @@ func unknown(o metav1.Object, begun, succeeded, failed string) bool {
 	return pending.After(markedAt(o, succeeded)) && pending.After(markedAt(o, failed))
 }
 
-// unknownToProvider says whether the provider cannot know which resources exist for an object: it has not taken the
-// object over, or the predecessor did not know either.
+// unknownToProvider returns whether the provider cannot know which resources exist for an object. Either it has not
+// taken over the object yet, or the predecessor did not know them either.
 func unknownToProvider(o metav1.Object) bool { return keptByThem(o) && !isHeld(o) || inherits(o) }
 
-// inherits says whether the last creation for an object is one of a predecessor without a result.
+// inherits returns whether the last creation for an object is a creation of a predecessor without a result.
 func inherits(o metav1.Object) bool { return unknownToThem(o) && attemptOf(o) == "" }
 
-// judgeTheirFinalizer judges that a write which removes the finalizer of a predecessor leaves ours, or comes after the
-// end of the external resource.
+// judgeTheirFinalizer checks writes that remove the finalizer of a predecessor. Such a write must keep the finalizer of
+// the runtime, or come after the external resource is gone.
 func (w *World) judgeTheirFinalizer(c apiserver.Change, now resource.Managed) {
 	stays := c.Type != apiserver.Deleted && keptByThem(now)
 	if !keptByThem(c.Old) || stays || isHeld(c.Old) || c.Type != apiserver.Deleted && isHeld(now) {
@@ -253,7 +256,7 @@ func (w *World) judgeTheirFinalizer(c apiserver.Change, now resource.Managed) {
 		now.GetName()))
 }
 
-// checkRepeatBefore judges a Create for a stored object.
+// checkRepeatBefore checks a Create for a stored object before it has its effect.
 func (w *World) checkRepeatBefore(now resource.Managed) {
 	if unknownToThem(now) && !w.users.answered[now.GetUID()] {
 		w.violate("S27", "Create, although the result of the one that a predecessor began is not known")

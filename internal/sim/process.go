@@ -40,10 +40,10 @@ type process struct {
 	knowledge
 }
 
-// A stepped clock is wrong by a constant.
+// A stepped is a clock that is wrong by a constant.
 type stepped struct{ by time.Duration }
 
-// A processRuntime is the reconciler of a process, and what that works with.
+// A processRuntime is the reconciler of a process, with the objects that the reconciler uses.
 type processRuntime struct {
 	reconcile reconcile.Reconciler
 	states    objectstate.Handle // what the reconciler remembers; empty for a reconciler of a test
@@ -51,7 +51,7 @@ type processRuntime struct {
 	meters    *meters
 }
 
-// An inPass is about the passes in progress.
+// An inPass has the state of the passes in progress.
 type inPass struct {
 	active      int                                // how many
 	mutations   map[types.NamespacedName]int       // external changes in them
@@ -69,7 +69,7 @@ type observed struct {
 	inProgress int                 // observations
 }
 
-// A processEnding is why and how a process ends.
+// A processEnding describes why and how a process ends.
 type processEnding struct {
 	stopping bool          // was asked to stop
 	by       Kind          // by which kind of fault, or graceful
@@ -79,7 +79,7 @@ type processEnding struct {
 	left     chan struct{} // is closed when that is over; nil: it has not begun
 }
 
-// A leadership is whether a process leads, as far as it acts on that.
+// A leadership records whether a process acts as the leader.
 type leadership struct {
 	held    bool                      // does nothing at all for a while
 	deposed bool                      // another has taken over
@@ -93,7 +93,7 @@ type restoreKnowledge struct {
 	detector *controller.RestoreDetector // nil: none is simulated
 }
 
-// A background is what a process does beside its passes.
+// A background has what a process does in addition to its passes.
 type background struct {
 	requests   requestQueue // of its other goroutines
 	controller *equipment   // nil: every call returns
@@ -104,7 +104,7 @@ func (c stepped) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 func (c stepped) Now() time.Time { return time.Now().Add(c.by) }
 
-// ask turns a request into an operation, and makes it through the seam.
+// ask converts a request to an operation and makes it through World.step.
 func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error) error {
 	o := Operation{Name: r.Verb, Mutates: r.Verb != "get" && r.Verb != "list", kind: r.Kind, key: r.Key}
 	if r.Verb == "get" {
@@ -124,7 +124,7 @@ func (p *process) ask(ctx context.Context, r apiserver.Request, do func() error)
 	return p.world.step(ctx, p, o, func(context.Context) error { return do() })
 }
 
-// deliver adds the objects of events that are due to the queue.
+// deliver adds the objects of due events to the queue.
 func (p *process) deliver(now time.Time) {
 	if now.Before(p.world.effects.apiBack) || p.restored.outdated {
 		return
@@ -268,7 +268,7 @@ func (p *process) end(by Kind, restart time.Duration, clock stepped, overlook in
 // listPriority is the priority of the first list, as in controller-runtime.
 const listPriority = -100
 
-// start starts a process. Its first list lacks the last changes, as many as it is to overlook.
+// start starts a process. Its first list lacks the last overlook changes.
 func (w *World) start(clock stepped, overlook int) {
 	p := &process{
 		world: w, began: w.now(), number: len(w.processes) + 1, clock: clock, queue: newQueue(), turns: newTurns(),
@@ -292,9 +292,8 @@ func (w *World) start(clock stepped, overlook int) {
 	w.work.together = max(w.work.together, len(w.alive()))
 }
 
-// skew is how far the clock of another machine is ahead.
+// skew is the time by which the clock of another machine is ahead.
 const skew = 700 * time.Millisecond
 
-// graceful is used instead of a kind of fault if a process is asked to stop during an external call, which loses
-// nothing.
+// graceful stands for a kind of fault if a process is asked to stop during an external call. Nothing is lost then.
 const graceful Kind = ""

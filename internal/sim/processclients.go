@@ -59,8 +59,8 @@ func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 	return nil
 }
 
-// definition reads the CustomResourceDefinition of a kind where none is stored: objects of the kind are served, so that
-// it exists and is not being deleted.
+// definition reads the CustomResourceDefinition of a kind that is not stored. Objects of the kind are served, so the
+// definition exists and is not being deleted.
 func (l live) definition(ctx context.Context, key client.ObjectKey, m *metav1.PartialObjectMetadata) error {
 	return l.process.ask(ctx, apiserver.Request{Verb: "get", Kind: bucket.DefinitionKind, Key: key}, func() error {
 		m.SetName(key.Name)
@@ -76,7 +76,7 @@ type cached struct {
 	process *process
 }
 
-// RESTMapper knows the kind.
+// RESTMapper returns a mapper with the managed kind.
 func (c *cached) RESTMapper() meta.RESTMapper {
 	kind := c.process.cache.kind
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{kind.GroupVersion()})

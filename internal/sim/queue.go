@@ -12,9 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// A queue is a model of the queue of package controller and of the requests that a controller adds: one item per key,
-// whose earliest time and highest priority count, and which is not handed out while its key is being reconciled; and a
-// back-off per key. Tests compare it with the real one.
+// A queue is a model of the queue of package controller, and of the requests that a controller adds. It has one item
+// per key, with the earliest time and the highest priority that were requested. It does not hand out an item while its
+// key is being reconciled. It has a back-off per key. Tests compare it with the real queue.
 type queue struct {
 	items    map[types.NamespacedName]*item
 	working  map[types.NamespacedName]bool
@@ -58,7 +58,7 @@ func (q *queue) done(now time.Time, key types.NamespacedName, priority int, resu
 	}
 }
 
-// add adds a key that is due after a while.
+// add adds a key that is due after a duration.
 func (q *queue) add(now time.Time, key types.NamespacedName, after time.Duration, priority int) {
 	q.wake(now)
 	due := now.Add(max(after, 0))
@@ -86,11 +86,11 @@ func (q *queue) backOff(key types.NamespacedName) time.Duration {
 	return time.Duration(min(after, float64(ratelimiter.BackOffMax)))
 }
 
-// share is the number of hand-outs of which one goes to a lower priority class that waits.
+// share is a number of turns. In one of them the queue hands out a waiting item of a lower priority.
 const share = 10
 
-// take hands out an item that is due: the first one of the highest priority, or in one of share hand-outs the one of a
-// lower priority that has been due for longest.
+// take hands out an item that is due. Usually it is the first item with the highest priority. In one of share turns it
+// is the item of a lower priority that has been due for the longest time.
 func (q *queue) take(now time.Time) (*item, bool) {
 	if len(q.items) == 0 {
 		q.waiting = true

@@ -14,9 +14,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 )
 
-// TestUsersFirst: the queue of controllers serves requests of users first, however long others have waited, and does
-// not keep those waiting forever. In the schedule, many polls have been due for an hour, and two users are requeued
-// whenever they were served.
+// TestUsersFirst checks that the queue of controllers serves requests of users first, however long others have waited,
+// and does not keep those waiting forever. In the schedule, many polls have been due for an hour, and two users are
+// requeued whenever they were served.
 func TestUsersFirst(t *testing.T) {
 	const polls, handOuts = 200, 100
 	synctest.Test(t, func(t *testing.T) {

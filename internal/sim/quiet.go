@@ -7,7 +7,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// quietly keeps apimachinery from printing the stack of each simulated crash. Real panics are printed as before.
+// quietly prevents apimachinery from printing the stack of each simulated crash. Real panics are still printed.
 var quietly = sync.OnceFunc(func() {
 	for i, handle := range utilruntime.PanicHandlers {
 		utilruntime.PanicHandlers[i] = func(ctx context.Context, r any) {

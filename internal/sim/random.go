@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Random returns the schedule of a seed, with up to most faults.
+// Random returns the schedule of a seed, with at most the given number of faults.
 func Random(seed uint64, most int) Schedule {
 	r := rand.New(rand.NewPCG(seed, 4))
 	names := slices.DeleteFunc(Classes(), func(class string) bool { return class == defaultClass })
@@ -31,7 +31,7 @@ func Random(seed uint64, most int) Schedule {
 	return s
 }
 
-// operations are those at which random schedules inject faults.
+// operations are the operations at which random schedules inject faults.
 var operations = []Operation{
 	{Name: "get"},
 	{Name: "live"},

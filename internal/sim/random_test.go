@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRandomCoversEverything: random schedules have every kind of fault, every operation, every scenario with faults
-// and every class.
+// TestRandomCoversEverything checks that random schedules have every kind of fault, every operation, every scenario
+// with faults and every class.
 func TestRandomCoversEverything(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := range uint64(20_000) {

@@ -14,7 +14,7 @@ import (
 )
 
 // This file reads objects as the pages in docs describe them (docs/lifecycle.md, "What an object says"). The judges and
-// the users of the scenarios use it instead of pkg/meta, which the runtime uses, so that they do not share its errors.
+// the users of the scenarios use this file. The runtime uses pkg/meta. The two thus do not share errors.
 
 // Annotations that users write.
 const (
@@ -28,13 +28,13 @@ const (
 	keyAbandonAttempt      = "moorage.dev/abandon-attempt"
 )
 
-// createdRecords says whether the condition Created of an object is about a creation, which is given by its record or
-// by the id of its attempt.
+// createdRecords returns whether the condition Created of an object is about a creation. The record of the creation or
+// the id of its attempt identifies it.
 func createdRecords(o any, creation string) bool {
 	return strings.HasPrefix(conditionOf(o, "Created").Message, creation)
 }
 
-// Annotations that the runtime writes. The external name is one of users, too.
+// Annotations that the runtime writes. Users may also write the external name.
 const (
 	keyExternalName    = "krateo.io/external-name"
 	keyPending         = "krateo.io/external-create-pending"
@@ -53,10 +53,10 @@ var bookkeeping = map[string]bool{
 	keyBackendIdentity: true, keyLateInitialized: true, keyWasUnresolved: true, keyCreationDetails: true,
 }
 
-// An action is what a policy allows.
+// An action is something that a policy allows or forbids.
 type action string
 
-// allows says whether the policies of an object allow an action. With an unknown value of any policy, no action is
+// allows returns whether the policies of an object allow an action. With an unknown value of any policy, no action is
 // allowed.
 func allows(o metav1.Object, a action) bool {
 	for key, values := range policyValues {
@@ -87,27 +87,27 @@ var policyValues = map[string]map[string][]action{
 	keyAdoptionPolicy: {"never": nil, "if-unowned": nil, "if-matching": nil, "force": nil},
 }
 
-// isPaused says whether an object is to be left alone.
+// isPaused returns whether the provider must not reconcile an object.
 func isPaused(o metav1.Object) bool {
 	ours := o.GetAnnotations()[keyPaused]
 
 	return ours == "true" || ours == "" && o.GetAnnotations()[theirPaused] == "true"
 }
 
-// isDeleted says whether an object is being deleted.
+// isDeleted returns whether an object is being deleted.
 func isDeleted(o metav1.Object) bool {
 	at := o.GetDeletionTimestamp()
 
 	return at != nil && !at.Time.IsZero()
 }
 
-// Finalizers: that of the runtime, and the one with which an object may be created.
+// The finalizer of the runtime, and another finalizer with which an object may be created.
 const (
 	ourFinalizer       = "finalizer.managedresource.krateo.io"
 	unclaimedFinalizer = "moorage.dev/unclaimed"
 )
 
-// isHeld says whether an object has the finalizer of the runtime.
+// isHeld returns whether an object has the finalizer of the runtime.
 func isHeld(o metav1.Object) bool { return slices.Contains(o.GetFinalizers(), ourFinalizer) }
 
 // externalName returns the external name of an object, or nothing.
@@ -120,7 +120,7 @@ func attemptOf(o metav1.Object) string {
 	return id
 }
 
-// attempting says whether the last attempt of an object has no stored result.
+// attempting returns whether the last attempt of an object has no stored result.
 func attempting(o metav1.Object) bool {
 	record := recordOf(o)
 
@@ -130,7 +130,7 @@ func attempting(o metav1.Object) bool {
 // recordOf returns the value of the annotation of the last attempt of an object: its id and its result, or nothing.
 func recordOf(o metav1.Object) string { return o.GetAnnotations()[keyCreateAttempt] }
 
-// isPending says whether an object records that a creation has begun.
+// isPending returns whether an object records that a creation has begun.
 func isPending(o metav1.Object) bool { return !markedAt(o, keyPending).IsZero() }
 
 // markedAt returns the time of an annotation of an object, or the zero time if there is none, or if it cannot be
@@ -152,7 +152,7 @@ func markedAt(o metav1.Object, key string) time.Time {
 var ourTypes = map[commonv1.ConditionType]bool{"Ready": true, "Synced": true, "UpToDate": true, "Created": true,
 	"Reconciling": true, "Stalled": true}
 
-// createdNames says whether that condition is about a creation, or an adoption, under an external name.
+// createdNames returns whether the condition Created is about a creation, or an adoption, under an external name.
 func createdNames(o any, name string) bool {
 	return strings.HasSuffix(conditionOf(o, "Created").Message, strconv.Quote(name))
 }
@@ -184,15 +184,15 @@ func (cs conditions) of(t commonv1.ConditionType) commonv1.Condition {
 	return commonv1.Condition{Type: t, Status: "Unknown"}
 }
 
-// unchanged says whether two conditions differ in nothing but their transition time.
+// unchanged returns whether two conditions differ at most in their transition time.
 func unchanged(was, is commonv1.Condition) bool {
 	was.LastTransitionTime, is.LastTransitionTime = metav1.Time{}, metav1.Time{}
 
 	return was == is
 }
 
-// statusOf returns the conditions of a Bucket or Replica, and nothing of other kinds: their client may own the
-// conditions.
+// statusOf returns the conditions of a Bucket or Replica. For other kinds it returns nothing, because a client may own
+// their conditions.
 func statusOf(o any) conditions {
 	if b, err := bucketOf(asManaged(o)); err == nil {
 		return b.Status.Conditions
@@ -213,8 +213,8 @@ func observedGeneration(o any) (generation int64, tells bool) {
 	return generation, tells
 }
 
-// fromStatus reads a field of the status of an object of any kind, as the API server stores it. A missing field leaves
-// the target as it is.
+// fromStatus reads a field of the status of an object of any kind, as the API server stores it. If the field is
+// missing, the target does not change.
 func fromStatus(o any, field string, to any) {
 	var image struct {
 		Status map[string]json.RawMessage `json:"status"`

@@ -53,8 +53,8 @@ var players = map[string]string{
 	"users.Touch":       "another controller, which writes a condition of its own",
 }
 
-// TestJudgesReadByThePages: no file of the simulator reads an object with the functions of the runtime, except in
-// methods that play a provider. All other files may judge.
+// TestJudgesReadByThePages checks that no file of the simulator reads an object with the functions of the runtime,
+// except in methods that play a provider. All other files may judge.
 func TestJudgesReadByThePages(t *testing.T) {
 	fset, files, info := typed(t)
 	played := map[string]bool{}
@@ -86,7 +86,7 @@ func TestJudgesReadByThePages(t *testing.T) {
 	}
 }
 
-// TestReadIsWritten: each word that the judges read is in one of the pages.
+// TestReadIsWritten checks that each word that the judges read is in one of the pages.
 func TestReadIsWritten(t *testing.T) {
 	paths, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(paths) == 0 {
@@ -138,7 +138,7 @@ func typed(t *testing.T) (*token.FileSet, []*ast.File, *types.Info) {
 	return fset, files, info
 }
 
-// reads says whether something is what the runtime reads or writes objects with.
+// reads returns whether something is what the runtime reads or writes objects with.
 func reads(o types.Object) bool {
 	if o == nil || o.Pkg() == nil {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
 
-// A frozenClock is the clock of a process, which does not advance while the process is constructed.
+// A frozenClock is the clock of a process. It does not advance while the process is constructed.
 type frozenClock struct {
 	stepped
 
@@ -30,7 +30,7 @@ func (t *frozenClock) Now() time.Time {
 	return t.stepped.Now()
 }
 
-// A standbyManager is the manager of a process that may have to wait until it is the leader.
+// A standbyManager is the manager of a process that may have to wait until it becomes the leader.
 type standbyManager struct {
 	*fake.Manager
 
@@ -47,14 +47,15 @@ func (s *standbyManager) Elected() <-chan struct{} {
 	return nil
 }
 
-// Add keeps a runnable until the process is the leader.
+// Add stores a runnable until the process is the leader.
 func (s *standbyManager) Add(r manager.Runnable) error {
 	s.elected = append(s.elected, r)
 
 	return nil
 }
 
-// standbyTime is for how long the first process runs before the first object is created: all objects are new to it.
+// standbyTime is the time for which the first process runs before the first object is created. All objects are thus new
+// to the process.
 const standbyTime = time.Hour
 
 // equip constructs the reconciler of the process. The first process is the leader from the beginning, and the others
@@ -118,7 +119,8 @@ func (p *process) equip() {
 	}
 }
 
-// startedAt returns when the reconciler of the process was made, or the process became the leader, by its own clock.
+// startedAt returns the time, by the clock of the process, at which its reconciler was made or the process became the
+// leader.
 func (p *process) startedAt() time.Time {
 	if p.number == 1 {
 		return p.began.Add(p.clock.by - standbyTime)
@@ -127,7 +129,7 @@ func (p *process) startedAt() time.Time {
 	return p.began.Add(p.clock.by)
 }
 
-// lead starts what was added. None of it fails.
+// lead starts the added runnables. None of them fails.
 func (s *standbyManager) lead(ctx context.Context) {
 	s.leads = true
 	for _, r := range s.elected {

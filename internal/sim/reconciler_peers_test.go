@@ -262,9 +262,8 @@ var flaws = map[string]flaw{
 	},
 }
 
-// TestPeers: the simulator finds what is known to be wrong with the protocols of two
-// other runtimes, with the faults that it takes there and no fewer, and the same
-// faults do no harm here.
+// TestPeers checks that the simulator finds what is known to be wrong with the protocols of two other runtimes, with
+// the faults that it takes there and no fewer, and the same faults do no harm here.
 func TestPeers(t *testing.T) {
 	for i := range 7 {
 		if name := fmt.Sprintf("V%d", i+1); !slices.ContainsFunc(slices.Collect(maps.Keys(flaws)),

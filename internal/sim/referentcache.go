@@ -16,11 +16,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// referentLag is the lag of the watch of referents.
+// referentLag is the lag of the watch of referents, which are objects that other objects refer to.
 const referentLag = 2 * time.Second
 
-// A referents is the cache of a process for the kind that its objects refer to, if that is not their own. It has a
-// watch with a lag of its own, and it is a cache.Cache with the informer of that kind.
+// A referents is the cache of a process for the kind that its objects refer to, if that is another kind. Its watch has
+// its own lag. It is a cache.Cache with the informer of that kind.
 type referents struct {
 	crcache.Cache // has nothing else
 
@@ -31,8 +31,8 @@ type referents struct {
 	all []toolscache.ResourceEventHandler
 }
 
-// refers gives the process that cache, and starts its notifications to the reconciler, in a world in which objects
-// refer to another kind.
+// refers adds the cache of referents to the process if its objects refer to another kind, and starts the notifications
+// to the reconciler.
 func (p *process) refers(of *managed.Reconciler) {
 	w := p.world
 	if w.config.refers.Empty() {
@@ -96,7 +96,7 @@ func (informer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) 
 // IsStopped returns false.
 func (informer) IsStopped() bool { return false }
 
-// deliver sends the events that are due to all handlers.
+// deliver sends the due events to all handlers.
 func (r *referents) deliver(now time.Time) {
 	if r == nil {
 		return

@@ -3,8 +3,8 @@ package sim
 import "github.com/moorage-dev/moorage/pkg/logging"
 
 // A referentLogger is the logger of a process whose reconciler watches referents. It discards what the watching
-// goroutines log, because they are not the goroutine of the world: only kinds that cannot be watched, and their own
-// end.
+// goroutines log, because they are not the goroutine of the world. They log only kinds that cannot be watched, and
+// their own end.
 type referentLogger struct{ logging.Logger }
 
 // WithValues returns a logger that discards everything if it is for a goroutine that watches a kind.

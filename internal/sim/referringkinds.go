@@ -13,9 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// waitForReferents is a scenario in which objects refer to another kind that processes watch, too: to an object that is
-// created long after them, and to one that is created with them and seen later, or earlier if the cache of the objects
-// is frozen. Then the referent is deleted first.
+// waitForReferents is a scenario in which objects refer to another kind that processes also watch. One object refers to
+// a referent that is created long after it. Another refers to a referent that is created with it; the process sees it
+// later, or earlier if the cache of the objects is frozen. Finally the referent is deleted first.
 func waitForReferents(w *World) {
 	w.users.create(newReferringReplica("first", "far"))
 	w.run(w.now().Add(30 * time.Second))
@@ -33,8 +33,8 @@ func waitForReferents(w *World) {
 	w.settle()
 }
 
-// newReferringReplica returns an object that refers to another kind. Its poll interval is so long that the event of the
-// referent has to enqueue it.
+// newReferringReplica returns an object that refers to another kind. Its poll interval is so long that only the event
+// of the referent can enqueue it in time.
 func newReferringReplica(name, to string) *bucket.Replica {
 	t := withLongPoll(newReplica(name))
 	annotate(t, bucket.AnnotationParentIsBucket, "true")
@@ -43,7 +43,7 @@ func newReferringReplica(name, to string) *bucket.Replica {
 	return t
 }
 
-// resolvesSoon judges that an object is reconciled when its process sees the referent, and not only at the next poll.
+// resolvesSoon checks that an object is reconciled when its process sees the referent, and not only at the next poll.
 func (w *World) resolvesSoon(name string) {
 	is := func() bool {
 		t, _ := w.users.see(types.NamespacedName{Namespace: firstKey.Namespace, Name: name}).(*bucket.Replica)

@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// TestEventsOfKindsOutOfOrder: the event of a referent comes after that of the object, before it if the cache of the
-// objects is frozen, or in a list with it.
+// TestEventsOfKindsOutOfOrder checks that the event of a referent comes after that of the object, before it if the
+// cache of the objects is frozen, or in a list with it.
 func TestEventsOfKindsOutOfOrder(t *testing.T) {
 	const unseen = `"near" not found`
 	for line, want := range map[string]bool{

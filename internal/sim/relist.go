@@ -15,8 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A notice is an event that an informer sends to a controller: a change that its watch has seen, or a difference that a
-// list shows.
+// A notice is an event that an informer sends to a controller: a change from its watch, or a difference from a list.
 type notice struct {
 	apiserver.Change
 
@@ -42,7 +41,7 @@ func (n notice) String() string {
 	}
 }
 
-// unchanged says whether the object has the version that was known.
+// unchanged returns whether the object has the version that was known.
 func (n notice) unchanged() bool {
 	return n.Type != apiserver.Deleted && n.Old != nil && n.Old.GetResourceVersion() == n.Object.GetResourceVersion()
 }
@@ -56,7 +55,7 @@ func (n notice) priority() int {
 	return 0
 }
 
-// passes says whether a controller with a predicate enqueues a request for the notice.
+// passes returns whether a controller with a predicate enqueues a request for the notice.
 func (n notice) passes(watches predicate.Predicate) bool {
 	switch {
 	case n.Type == apiserver.Deleted:
@@ -68,8 +67,8 @@ func (n notice) passes(watches predicate.Predicate) bool {
 	}
 }
 
-// judgeResync judges that an unchanged object is not reconciled because a list has it: that would end its back-off, and
-// that of all others, whenever a watch breaks.
+// judgeResync checks that a list does not cause a reconcile of an unchanged object. Otherwise a broken watch would end
+// the back-off of all objects.
 func (w *World) judgeResync(n notice, passes bool) {
 	if passes && n.unchanged() {
 		w.violate("L5", fmt.Sprintf("%s has not changed, and is reconciled because a list has it", n.Key.Name))
@@ -88,7 +87,7 @@ func (w *World) breaksWatch(p *process, f Fault) {
 	}
 }
 
-// breaks hides all events until a time, and then has a list.
+// breaks hides all events until a time, and then applies a list.
 func (c *cache) breaks(until time.Time) {
 	if c.frozen.Before(until) {
 		c.frozen = until
@@ -96,9 +95,9 @@ func (c *cache) breaks(until time.Time) {
 	c.broken = true
 }
 
-// relist updates the cache from a list as the informers of client-go do: first it sends a deletion for each object that
-// is gone, with the last known version, and then an event for each object that exists. Another UID under a known name
-// is an update; an unchanged object is one, too.
+// relist updates the cache from a list as the informers of client-go do. It first sends a deletion, with the last known
+// version, for each object that is gone. It then sends an event for each object that exists. Another UID under a known
+// name is an update, and so is an unchanged object.
 func (c *cache) relist(handle func(notice)) {
 	before := maps.Clone(c.objects)
 	kept := map[types.NamespacedName]client.Object{}

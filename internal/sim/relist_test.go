@@ -124,8 +124,8 @@ func compareLists(t *testing.T, seed uint64) (all []string) {
 	return all
 }
 
-// TestBookmarksAreNotSeen: an informer calls no handler for a bookmark, and resumes from its version when its watch
-// ends; and no code of this module asks an informer for the version that it has read.
+// TestBookmarksAreNotSeen checks that an informer calls no handler for a bookmark, and resumes from its version when
+// its watch ends; and no code of this module asks an informer for the version that it has read.
 func TestBookmarksAreNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &api{server: apiserver.New(theScheme(), stepped{})}

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// renews is how often a leader renews its lease, and sees its version.
+	// renews is the interval at which a leader renews its lease and reads the version of the lease.
 	renews = 2 * time.Second
-	// probes is how often a process without a lease reads a version.
+	// probes is the interval at which a process without a lease reads a version.
 	probes = time.Minute
-	// leaving is how long the work before the end of a process may take.
+	// leaving is the maximum duration of the work that a process does before its end.
 	leaving = 25 * time.Second
 )
 
-// rewind restores the API server to the state some writes ago. Running processes continue with their caches until they
-// notice.
+// rewind restores the API server to the state before the last writes. Running processes continue with their caches
+// until they notice the restore.
 func (w *World) rewind(f Fault) {
 	before := w.users.all()
 	w.users.acted = true // changes of users may be undone
@@ -60,8 +60,8 @@ func (w *World) rewind(f Fault) {
 	}
 }
 
-// resolved says whether a user recorded the result of the last attempt for an object only by an external name: a
-// process that knows the attempt does not write it back.
+// resolved returns whether a user recorded the result of the last attempt for an object only with an external name. A
+// process that knows the attempt does not restore its record then.
 func (w *World) resolved(mg resource.Managed) bool {
 	before, known := w.undone.rewinds[mg.GetUID()]
 
@@ -78,7 +78,8 @@ func (w *World) diesRewound(p *process, by Kind) {
 	}
 }
 
-// returns records the state of an object after a restore: it may have been gone, and its resource may be.
+// returns records the state of an object after a restore. The object may have been gone before, and its resource may be
+// gone.
 func (w *World) returns(mg resource.Managed) {
 	uid := mg.GetUID()
 	delete(w.gone, uid)
@@ -93,7 +94,7 @@ func (w *World) returns(mg resource.Managed) {
 	}
 }
 
-// unreads records that a restore has undone what was restored after a replace.
+// unreads records that a restore of the API server has undone what a pass had restored after a replace.
 func (w *World) unreads(mg resource.Managed) {
 	if s, stripped := w.undone.strips[mg.GetUID()]; stripped && !isHeld(mg) {
 		s.read, s.reads = false, 0
@@ -101,8 +102,8 @@ func (w *World) unreads(mg resource.Managed) {
 	}
 }
 
-// losesRewound records that an attempt for an object is not known any more: the restored state has no record of it, and
-// no running process could write it back.
+// losesRewound records that an attempt for an object is no longer known: the restored state has no record of it, and no
+// running process could write the record back.
 func (w *World) losesRewound(mg resource.Managed, k Kind) {
 	before, known := w.undone.rewinds[mg.GetUID()]
 	if !known || w.external.Traits().Named || attemptOf(before) == attemptOf(mg) || recordOf(mg) == "" &&
@@ -112,8 +113,8 @@ func (w *World) losesRewound(mg resource.Managed, k Kind) {
 	w.exempt.surplus.add(k, before)
 }
 
-// rewound records that the API server was restored while the process runs: its watches get no events any more, and it
-// notices when it next reads a version.
+// rewound records that the API server was restored while the process runs. The watches of the process get no more
+// events. The process notices the restore when it next reads a version.
 func (p *process) rewound() {
 	p.restored.outdated = true
 	next := renews
@@ -123,7 +124,7 @@ func (p *process) rewound() {
 	p.seeVersion(next)
 }
 
-// seeVersion lets the process read a version of the lease, or of a list, after a while.
+// seeVersion lets the process read the version of the lease or of a list after a duration.
 func (p *process) seeVersion(after time.Duration) {
 	p.world.in(after, func() {
 		switch {
@@ -136,14 +137,14 @@ func (p *process) seeVersion(after time.Duration) {
 	})
 }
 
-// toLeave says whether the process has noticed a restore, and only has to do the work before its end.
+// toLeave returns whether the process has noticed a restore and only does the work before its end.
 func (p *process) toLeave() bool {
 	return p.restored.detector != nil && !p.dead && !p.leadership.held && !p.ending.leaving && p.inPass.active == 0 &&
 		p.restored.detector.Restored() != nil
 }
 
-// leave does the work of a process before its end after a restore, and ends it. If that takes too long, it ends with
-// its lease.
+// leave does the work of a process before its end after a restore, and ends the process. If the work takes too long,
+// the process ends when it loses its lease.
 func (p *process) leave() {
 	w, over, pass := p.world, make(chan struct{}), p.world.trail.pass
 	defer func() {
@@ -181,8 +182,8 @@ func (p *process) leave() {
 	}
 }
 
-// judgeForgotten judges that a process which ends after a restore has reported all resources whose objects the restored
-// state does not have.
+// judgeForgotten checks that a process that ends after a restore has reported all resources whose objects are missing
+// in the restored state.
 func (w *World) judgeForgotten() {
 	for uid, was := range w.undone.rewinds {
 		if w.undone.forgotten[uid] && w.stored(was) == nil && len(w.external.Of(uid)) > 0 &&
@@ -193,8 +194,9 @@ func (w *World) judgeForgotten() {
 	}
 }
 
-// outdates returns the version of an object before a restore that a process has not noticed yet, if the restore has
-// removed the attempt that the process makes; else it returns the current version.
+// outdates returns the version of an object before a restore if two conditions hold: a process has not noticed the
+// restore yet, and the restore has removed the attempt that the process makes. Otherwise it returns the current
+// version.
 func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed {
 	was, rewound := w.undone.rewinds[mg.GetUID()]
 	switch attempt := recordOf(mg); {
@@ -207,14 +209,14 @@ func (w *World) outdates(p *process, mg, now resource.Managed) resource.Managed 
 	}
 }
 
-// vanished says whether the restored state does not have an object.
+// vanished returns whether an object is missing in the restored state.
 func (w *World) vanished(mg resource.Managed) bool {
 	_, rewound := w.undone.rewinds[mg.GetUID()]
 
 	return rewound && w.stored(mg) == nil
 }
 
-// leftBehind says whether the name of an object is that of a resource whose object the restored state does not have.
+// leftBehind returns whether an object has the name of a resource whose object is missing in the restored state.
 func (w *World) leftBehind(mg resource.Managed) bool {
 	if w.system == nil {
 		return false
@@ -228,7 +230,7 @@ func (w *World) leftBehind(mg resource.Managed) bool {
 	return rewound && w.stored(was) == nil
 }
 
-// lapsed says whether a restored object has the name of a resource that does not exist any more.
+// lapsed returns whether a restored object has the name of a resource that no longer exists.
 func (w *World) lapsed(mg resource.Managed) bool {
 	_, rewound := w.undone.rewinds[mg.GetUID()]
 	_, exists := w.external.MadeFor(mg)
@@ -236,9 +238,9 @@ func (w *World) lapsed(mg resource.Managed) bool {
 	return rewound && !exists
 }
 
-// unlocks records that a process which has not noticed a restore has written over a version that it knows from another
-// state of the object: any other version would have been a conflict. If a replace had made that version, no pass finds
-// what it removed.
+// unlocks records that a process that has not noticed a restore has written over a version that it knows from another
+// state of the object. Any other version would have been a conflict. If a replace had made that version, no pass finds
+// what the replace removed.
 func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	again := func(c apiserver.Change) bool {
 		return c.Object != over && c.Object.GetUID() == over.GetUID() &&
@@ -253,14 +255,14 @@ func (w *World) unlocks(p *process, over client.Object, now resource.Managed) {
 	}
 }
 
-// noLock says whether that has happened in the current attempt of an object.
+// noLock returns whether unlocks has recorded that for the current attempt of an object.
 func (w *World) noLock(p *process, mg resource.Managed) bool {
 	return p.restored.outdated && w.exempt.unlocked.excuses(mg.GetUID(),
 		func(e exemption) bool { return e.attempt == attemptOf(mg) })
 }
 
-// takenAway says whether the resource of an object was removed out of band, or by a process that did not know that the
-// object is not being deleted any more.
+// takenAway returns whether the resource of an object was removed out of band, or by a process that did not know that
+// the object is no longer being deleted.
 func (w *World) takenAway(mg resource.Managed) bool {
 	name := externalName(mg)
 

@@ -18,20 +18,20 @@ import (
 type Result struct {
 	Schedule   Schedule
 	Violations []Violation
-	Blocked    int           // objects that an operator had to resolve
-	Passes     int           // of all processes
-	Lived      time.Duration // virtual
-	Processes  int           // one after another or at once
-	Together   int           // most processes that ran at once
-	AtOnce     int           // most passes of one process in progress at once
-	Overdue    int           // passes that a process began when another had taken over
-	Clocks     int           // different ones
+	Blocked    int           // how many objects an operator had to resolve
+	Passes     int           // number of passes of all processes
+	Lived      time.Duration // virtual time of the run
+	Processes  int           // number of processes, one after another or at once
+	Together   int           // maximum number of processes at a time
+	AtOnce     int           // maximum number of passes of one process at a time
+	Overdue    int           // passes that a process began after another one had become the leader
+	Clocks     int           // number of different clocks
 	Excused    []Kind        // faults that excused a violation
 	Ended      []Kind        // faults in which a user removed the finalizer during deletion
 	// faults because of which a pass changed an external resource before it had read the last change of users
 	Late       []Kind
 	Lost       []Kind   // faults that lost the result of a Create, so that an object was blocked
-	Unreported bool     // a resource is left over whose Create had an error that does not say so
+	Unreported bool     // a resource is left over, and the error of its Create does not say so
 	Trace      []string // if it was requested
 
 	steps   []Step
@@ -39,19 +39,20 @@ type Result struct {
 	skipped int            // steps before them, which another run made for this one
 }
 
-// Steps returns the operations of the run, without those that a search knows from another run.
+// Steps returns the operations of the run. It omits the operations that the run skipped because a search knows them
+// from another run.
 func (r Result) Steps() []Step { return r.steps }
 
-// Skipped returns how many operations before the first step a search knows from another run.
+// Skipped returns the number of skipped operations before the first step.
 func (r Result) Skipped() int { return r.skipped }
 
-// Boundaries returns the number of operations. A run of a search may end early.
+// Boundaries returns the number of operations, including skipped ones. A run of a search may end early.
 func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
 
 // Operations returns the names of the operations, sorted.
 func (r Result) Operations() []string { return slices.Sorted(maps.Keys(r.counts)) }
 
-// run is RunBehind in a world that is changed before anything happens.
+// run is RunBehind with a function that changes the world before anything happens.
 func (m *Simulator) run(s Schedule, trace bool, behind func() client.Client, change func(*World),
 	o ...managed.ReconcilerOption) (Result, error) {
 	quietly()
@@ -87,7 +88,7 @@ func grow() {
 //go:noinline
 func touch(room []byte) { room[0] = 1 }
 
-// runAndJudge runs a scenario, and judges it as a whole.
+// runAndJudge runs a scenario and makes the checks over the complete run.
 func (w *World) runAndJudge(s Schedule, of scenario) {
 	w.story(of)
 	if !w.guided.joined {
@@ -98,7 +99,7 @@ func (w *World) runAndJudge(s Schedule, of scenario) {
 	w.end()
 }
 
-// knownSequel is the panic that ends a scenario when a finished run has the rest.
+// A knownSequel is the panic that ends a scenario whose rest is known from a finished run.
 type knownSequel struct{}
 
 // story runs a scenario, until its rest is known.

@@ -43,8 +43,8 @@ func defects(t *testing.T) []planted.Defect {
 	return all
 }
 
-// TestMustBeFound: there is a defect for everything that must be found, and each has a schedule and a property that is
-// checked.
+// TestMustBeFound checks that there is a defect for everything that must be found, and each has a schedule and a
+// property that is checked.
 func TestMustBeFound(t *testing.T) {
 	items := map[string]bool{}
 	for _, d := range defects(t) {
@@ -87,8 +87,8 @@ var notAlone = map[sim.Kind]string{
 		"done is done by the next pass or process",
 }
 
-// TestEachDoubtFinds: for each kind of doubt there is a defect that no fault of another kind finds, or, if that is
-// impossible, one that only the kinds that it names find. "make mutants-search" verifies that.
+// TestEachDoubtFinds checks that for each kind of doubt there is a defect that no fault of another kind finds, or, if
+// that is impossible, one that only the kinds that it names find. "make mutants-search" verifies that.
 func TestEachDoubtFinds(t *testing.T) {
 	all := defects(t)
 	for _, kind := range sim.Doubts() {
@@ -115,8 +115,8 @@ func TestEachDoubtFinds(t *testing.T) {
 	}
 }
 
-// TestPlantable: the lines that each defect changes are in the source, and in a function. A change of such a line has
-// to change the defect, too.
+// TestPlantable checks that the lines that each defect changes are in the source, and in a function. A change of such a
+// line has to change the defect, too.
 func TestPlantable(t *testing.T) {
 	all := defects(t)
 	t.Chdir("../..")
@@ -125,9 +125,9 @@ func TestPlantable(t *testing.T) {
 	}
 }
 
-// TestPlanted: the schedule of a defect breaks nothing without the defect. With it, which is when this program was
-// compiled with all defects and one was chosen, or when the defect is one of a client, the schedule breaks the property
-// of the defect.
+// TestPlanted checks that the schedule of a defect breaks nothing without the defect. With it, which is when this
+// program was compiled with all defects and one was chosen, or when the defect is one of a client, the schedule breaks
+// the property of the defect.
 func TestPlanted(t *testing.T) {
 	for _, d := range defects(t) {
 		switch {

@@ -240,8 +240,7 @@ func (c *child) end() error {
 	return c.cmd.Wait()
 }
 
-// TestChild: what another process says of a portion is what this one says of it, findings
-// and all.
+// TestChild checks that another process reports the same about a portion as this process, including findings.
 func TestChild(t *testing.T) {
 	c := startChild(t)
 	seeds := portion{Seeds: []uint64{1, 2, 3}}

@@ -71,7 +71,7 @@ func piece(t *testing.T) {
 	}
 }
 
-// TestReference: twice the time is twice as many pieces.
+// TestReference checks that a run with twice the time has twice as many pieces.
 func TestReference(t *testing.T) {
 	r := &reference{}
 	r.now(t)

@@ -101,8 +101,8 @@ func (b *book) figures(out io.Writer) {
 	}
 }
 
-// TestRestricted: faults that an Explorer leaves out because a promise does not hold after them are counted and
-// printed.
+// TestRestricted checks that faults that an Explorer leaves out because a promise does not hold after them are counted
+// and printed.
 func TestRestricted(t *testing.T) {
 	tried := map[sim.Kind]int{}
 	e := search.Explorer{
@@ -172,8 +172,8 @@ func (b *book) tooMuch(pairs bool) string {
 	return said.String()
 }
 
-// TestBoundsOfExemptions: a kind of fault that excuses more than 2 % of its schedules in one class fails the run,
-// whatever it excuses in others.
+// TestBoundsOfExemptions checks that a kind of fault that excuses more than 2 % of its schedules in one class fails the
+// run, whatever it excuses in others.
 func TestBoundsOfExemptions(t *testing.T) {
 	b := &book{totals: newAccount()}
 	b.Tried["strip/named"], b.Excused["strip/named"] = 100, 2
@@ -222,8 +222,8 @@ func (b *book) tell(out io.Writer, every bool, again func(s sim.Schedule, trace 
 	}
 }
 
-// TestPrintFigures: of a reconciler that repeats a create with a token that the system does not know, the property, the
-// seed, the command that replays it and the trace are printed.
+// TestPrintFigures checks the output for a reconciler that repeats a create with a token that the system does not
+// recognize: the property, the seed, the command that replays it and the trace.
 func TestPrintFigures(t *testing.T) {
 	again := func(s sim.Schedule, trace bool) (r sim.Result) {
 		synctest.Test(t, func(t *testing.T) {

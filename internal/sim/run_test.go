@@ -82,7 +82,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestWithoutFaults: every scenario passes without faults.
+// TestWithoutFaults checks that every scenario passes without faults.
 func TestWithoutFaults(t *testing.T) {
 	for _, scenario := range sim.Scenarios() {
 		for _, class := range sim.Classes() {
@@ -102,8 +102,8 @@ func TestWithoutFaults(t *testing.T) {
 	}
 }
 
-// TestEveryOption: limits, adaptive polls, lists and notifications break nothing, with any fault in the most frequent
-// scenarios. With -every-option, TestSim does the same for all.
+// TestEveryOption checks that limits, adaptive polls, lists and notifications break nothing, with any fault in the most
+// frequent scenarios. With -every-option, TestSim does the same for all.
 func TestEveryOption(t *testing.T) {
 	for _, scenario := range []string{"create", "update", "delete", "recover", "listed", "notified"} {
 		for _, class := range sim.Classes() {

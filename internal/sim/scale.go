@@ -52,7 +52,8 @@ func workersScenario(w *World) {
 	w.settle()
 }
 
-// stormScenario keeps one worker busy: half of the time with changes of users, and for most of the rest with polls.
+// stormScenario keeps one worker busy. Half of the time the worker handles changes of users, and most of the other time
+// it handles polls.
 func stormScenario(w *World) {
 	keys := objectKeys(20)
 	for _, key := range keys {
@@ -67,7 +68,7 @@ func stormScenario(w *World) {
 	w.settle()
 }
 
-// churnScenario creates and deletes objects, and judges that nothing is retained of them.
+// churnScenario creates and deletes objects, and checks that nothing of them stays in memory.
 func churnScenario(w *World) {
 	keys := objectKeys(6)
 	for _, key := range keys {
@@ -94,7 +95,7 @@ func objectKeys(n int) []types.NamespacedName {
 	return keys
 }
 
-// judgeRetained judges that a process keeps nothing of objects that are gone.
+// judgeRetained checks that a process has nothing in memory of objects that are gone.
 func (w *World) judgeRetained(p *process) {
 	var gone []string
 	for uid, name := range w.users.names {

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A scenario is the life of an object or two without faults.
+// A scenario is the life of one or two objects without faults.
 type scenario struct {
 	name         string
 	only         []string         // classes; empty: all
@@ -208,7 +208,7 @@ func resize(by int64) func(resource.Managed) {
 	}
 }
 
-// replace is a scenario in which another object takes the name while a pass may still be in progress.
+// replace is a scenario in which another object is created with the name while a pass may still be in progress.
 func replace(w *World) {
 	var again func()
 	again = func() {
@@ -228,7 +228,7 @@ func replace(w *World) {
 	w.quiet()
 }
 
-// policies is a scenario about objects that are only observed, and whose resource is orphaned.
+// policies is a scenario about objects that are only observed and whose resource is orphaned.
 func policies(w *World) {
 	w.users.create(newBucket("first"))
 	w.settle()
@@ -260,7 +260,7 @@ func disowned(w *World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// foreignOwner is a scenario in which a resource of another owner has the name.
+// foreignOwner is a scenario in which the resource with the name has another owner.
 func foreignOwner(w *World) {
 	w.system.add(extResource{ID: "taken", Stamp: otherOwner, For: otherOwner, Size: 3})
 	w.users.create(newBucket("first", keyExternalName, "taken"))
@@ -312,8 +312,8 @@ func unpublished(*World) func(resource.Managed) (string, bool) {
 	}
 }
 
-// unclaimed is a scenario in which objects are created with a finalizer, so that they are never removed at once. One
-// is deleted before the provider has added its own.
+// unclaimed is a scenario in which objects are created with another finalizer, so that they are never removed
+// immediately. One object is deleted before the provider has added its own finalizer.
 func unclaimed(w *World) {
 	for _, name := range []string{"first", "second"} {
 		b := newBucket(name)

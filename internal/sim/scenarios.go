@@ -15,7 +15,7 @@ func Scenarios() []string {
 	return names
 }
 
-// Faultless returns a schedule without faults for each scenario in each class that it has.
+// Faultless returns schedules without faults: one for each scenario and each class that the scenario supports.
 func Faultless() []Schedule {
 	var out []Schedule
 	for _, s := range scenarios {
@@ -29,10 +29,10 @@ func Faultless() []Schedule {
 	return out
 }
 
-// Classes returns the names of all classes.
+// Classes returns the names of all classes of external systems.
 func Classes() []string { return slices.Sorted(maps.Keys(classes)) }
 
-// Has says whether a scenario exists in a class.
+// Has returns whether a scenario supports a class of external system.
 func Has(of, class string) bool {
 	s, found := scenarioOf(of)
 	_, known := classes[class]
@@ -41,37 +41,37 @@ func Has(of, class string) bool {
 	return known && found && lives && (len(s.only) == 0 || slices.Contains(s.only, class))
 }
 
-// Limits says how many faults make sense in a scenario at once.
+// Limits are restrictions on the faults that a search tries in a scenario.
 type Limits struct {
-	Faultless    bool // none
-	SingleFaults bool // two are combined at random only
-	OnlyApart    bool // two are combined only if a search is to try all scenarios
-	Doubts       bool // or if it tries doubts
+	Faultless    bool // no faults
+	SingleFaults bool // two faults are combined only in random schedules
+	OnlyApart    bool // two faults are combined only with search.Explorer.Apart
+	Doubts       bool // two faults are also combined with search.Explorer.Doubts
 }
 
-// LimitsOf returns those of a scenario.
+// LimitsOf returns the Limits of a scenario.
 func LimitsOf(scenario string) Limits {
 	s, _ := scenarioOf(scenario)
 
 	return Limits{s.faultless, s.singleFaults, s.onlyApart, s.doubts}
 }
 
-// Lags says whether the cache lags behind the server in a scenario.
+// Lags returns whether the cache lags behind the server in a scenario.
 func Lags(scenario string) bool {
 	s, _ := scenarioOf(scenario)
 
 	return s.lag > 0
 }
 
-// Long says whether another scenario does the same in less time, so that this one need not be tried as often.
+// Long returns whether another scenario covers the same in less time, so that this one can be tried less often.
 func Long(of string) bool {
 	s, _ := scenarioOf(of)
 
 	return s.long
 }
 
-// Begins returns the scenario that one is identical to until everything is in the desired state for the first time, or
-// nothing. See search.Explorer.After.
+// Begins returns the scenario that has the same beginning, or "". The two are identical until everything is in the
+// desired state for the first time. See search.Explorer.After.
 func Begins(of string) string {
 	s, _ := scenarioOf(of)
 

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// TestParseSchedule: every random schedule is parsed as it was printed, and everything else is an error.
+// TestParseSchedule checks that every random schedule is parsed as it was printed, and everything else is an error.
 func TestParseSchedule(t *testing.T) {
 	for seed := range uint64(500) {
 		want := sim.Random(seed, 6)
@@ -38,7 +38,7 @@ func TestParseSchedule(t *testing.T) {
 	}
 }
 
-// TestRunTwice: two runs of a schedule are the same.
+// TestRunTwice checks that two runs of a schedule are the same.
 func TestRunTwice(t *testing.T) {
 	for seed := range uint64(20) {
 		s := sim.Random(seed, 3)
@@ -62,7 +62,7 @@ func untimed(lines []string) []string {
 	return out
 }
 
-// TestShrink: faults that a failure does not need are removed.
+// TestShrink checks that faults that a failure does not need are removed.
 func TestShrink(t *testing.T) {
 	s := sim.Schedule{Scenario: "update", Class: "opaque", Faults: []sim.Fault{
 		{Op: "get", N: 4, Kind: sim.Crash}, {Op: "Create", N: 3, Kind: sim.Lost, For: time.Minute},
@@ -77,7 +77,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestRunUnknownSchedule: an unknown scenario or class is an error that lists the known ones.
+// TestRunUnknownSchedule checks that an unknown scenario or class is an error that lists the known ones.
 func TestRunUnknownSchedule(t *testing.T) {
 	_, err := sim.Run(sim.Schedule{Scenario: "create", Class: "magic"}, false)
 	if err == nil || !strings.Contains(err.Error(), "opaque") {

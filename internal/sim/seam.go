@@ -12,13 +12,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A seam wraps any connecter: all its calls and those of its clients go through World.step.
+// A seam wraps any connecter. All calls of the connecter and of its clients go through World.step.
 type seam struct {
 	of      managed.ExternalConnecter
 	process *process
 }
 
-// A ledger passes the records of changes of a process to the sinks. It is remote, as an external system is.
+// A ledger passes a process's records of changes to the sinks. It is remote, as an external system is.
 type ledger struct{ process *process }
 
 // Record stores a record of a change.
@@ -107,7 +107,7 @@ func (r *recovering) RecoverCreation(ctx context.Context, mg resource.Managed, t
 // RecoveryWindow returns the window of the client.
 func (r *recovering) RecoveryWindow() time.Duration { return r.finder.RecoveryWindow() }
 
-// Disconnect disconnects the client, if it can be.
+// Disconnect disconnects the client if the client supports it.
 func (c *calls) Disconnect(ctx context.Context) error {
 	d, ok := unwrap.As[managed.ExternalDisconnecter](c.ExternalClient)
 	if !ok {
@@ -167,8 +167,8 @@ func (c *calls) Delete(ctx context.Context, mg resource.Managed) error {
 	return c.mutate(ctx, "Delete", mg, c.ExternalClient.Delete)
 }
 
-// mutate makes a call that changes the external system. If its answer is lost, so are the changes that the call made to
-// the object.
+// mutate makes a call that changes the external system. If the answer of the call is lost, the changes that the call
+// made to the object are lost as well.
 func (c *calls) mutate(ctx context.Context, name string, mg resource.Managed,
 	call func(context.Context, resource.Managed) error) error {
 	// a copy has the type of its original

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// patience is how long after the last fault everything has to be in the desired state.
+	// patience is the time after the last fault within which everything has to reach the desired state.
 	patience = time.Hour
-	// operatorInterval is how often operators resolve blocked objects.
+	// operatorInterval is the interval at which operators resolve blocked objects.
 	operatorInterval = 12 * time.Minute
 )
 
@@ -47,7 +47,7 @@ func (w *World) settle() {
 	}
 }
 
-// settled says whether nothing is left to do.
+// settled returns whether nothing is left to do.
 func (w *World) settled() bool {
 	if len(w.events) > 0 || w.now().Before(w.effects.apiBack) || w.now().Before(w.effects.externalBack) ||
 		w.now().Before(w.effects.refuses) ||
@@ -150,8 +150,8 @@ func (w *World) resolveBlocked(mg resource.Managed) {
 	}
 }
 
-// quiet judges that nothing is written and no external resource is changed while nothing changes, and that each object
-// is observed once in a poll interval. After a fault it begins again.
+// quiet checks two things while nothing changes: that nothing is written and no external resource is changed, and that
+// each object is observed once in a poll interval. After a fault it begins again.
 func (w *World) quiet() {
 	w.script.phase++
 	w.script.resting = true
@@ -199,7 +199,7 @@ func (w *World) judgeRest() {
 	}
 }
 
-// untouched lets time pass and judges that no external resource is changed. It begins again after a change by a pass
+// untouched lets time pass and checks that no external resource is changed. It begins again after a change by a pass
 // that began before its process had read the last change of users.
 func (w *World) untouched(why string) {
 	const d = 3 * time.Minute
@@ -213,12 +213,13 @@ func (w *World) untouched(why string) {
 	}
 }
 
-// judgeWork judges that faults did not lead to too much work for any object.
+// judgeWork checks that faults did not lead to too many passes and requests for any object.
 func (w *World) judgeWork(faults int) {
 	hours := float64(w.since()) / float64(time.Hour)
 	for key, passes := range w.work.served {
-		// In each process a window begins anew: thirty looks, in growing steps. So it does after a Create that is repeated,
-		// as that of a token is if nothing is to be seen when its window is over.
+		// In each process a recovery window begins again, with thirty observations at increasing intervals. It also begins
+		// again after a repeated Create. A Create with a token is repeated if no resource is visible at the end of the
+		// window.
 		times := w.users.times[key]
 		repeats := min(max(w.creates[key]-times, 0), times+faults)
 		if most := int(70*hours) + 40*times + 30*faults + 30*repeats; passes > most {

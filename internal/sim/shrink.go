@@ -2,8 +2,8 @@ package sim
 
 import "slices"
 
-// Shrink returns a schedule for which fails returns true, with as few faults as possible, each with its usual duration
-// or number if possible, and as early as possible.
+// Shrink returns a schedule for which fails returns true. It has as few faults as possible, as early as possible. Each
+// fault has its usual duration or number if possible.
 func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 	for i := 0; i < len(s.Faults); {
 		less := s

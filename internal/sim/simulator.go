@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A Simulator runs schedules. Its runs share what takes long to make, and none of them can tell. It may be used
-// concurrently, in any bubbles. Start with New.
+// A Simulator runs schedules. Its runs share data that takes long to compute; this has no effect on the results. It may
+// be used concurrently, in any bubbles of testing/synctest. Use New.
 type Simulator struct {
 	memory  *apiserver.Memory // of all servers, because schedules are alike for the most part
 	meters  sync.Pool         // of *meters, of worlds without a violation
@@ -30,7 +30,7 @@ type collector struct {
 	collected  chan prometheus.Metric // has room for more metrics of one name than there may be
 }
 
-// New returns a Simulator. It has to be called outside of the bubbles of testing/synctest in which it runs schedules.
+// New returns a Simulator. Call it outside the bubbles of testing/synctest in which the Simulator runs schedules.
 func New() *Simulator {
 	return &Simulator{
 		memory:    apiserver.NewMemory(theScheme()),
@@ -57,14 +57,15 @@ func (m *Simulator) RunBehind(s Schedule, trace bool, behind func() (client.Clie
 	return m.run(s, trace, func() client.Client { return c }, func(*World) {}, o...)
 }
 
-// Run runs a schedule, with a reconciler that has the options o in addition to those of the scenario. With trace the
-// result has a trace. It has to be called in a bubble of testing/synctest, because it spends hours of virtual time. It
-// returns an error if the scenario or the class does not exist.
+// Run runs a schedule. The reconciler has the options o in addition to those of the scenario. If trace is set, the
+// result has a trace. Call Run in a bubble of testing/synctest, because it spends hours of virtual time. It returns an
+// error if the scenario or the class does not exist.
 func (m *Simulator) Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
 	return m.run(s, trace, nil, func(*World) {}, o...)
 }
 
-// Scheme returns the scheme of the objects of schedules. All calls return the same one, which must not be changed.
+// Scheme returns the scheme of the kinds of objects in schedules. All calls return one shared scheme, which must not be
+// modified.
 func Scheme() *runtime.Scheme { return theScheme() }
 
 var theScheme = sync.OnceValue(func() *runtime.Scheme {
@@ -78,7 +79,7 @@ var theScheme = sync.OnceValue(func() *runtime.Scheme {
 	return s
 })
 
-// The kinds of the objects of schedules, besides Namespaces and Secrets. A Definition has no namespace.
+// The kinds of objects in schedules, in addition to Namespaces and Secrets. A Definition has no namespace.
 type (
 	Bucket     = bucket.Bucket
 	Replica    = bucket.Replica

@@ -77,7 +77,8 @@ func onStore(t *testing.T, s sim.Schedule, wrote bool) (r sim.Result) {
 	return r
 }
 
-// TestRunBehindError: if no server can be made, the result is an error and not a run on the simulated server.
+// TestRunBehindError checks that if no server can be made, the result is an error and not a run on the simulated
+// server.
 func TestRunBehindError(t *testing.T) {
 	want := errors.New("no server")
 	_, err := sim.RunBehind(sim.Schedule{Scenario: "create", Class: "token"}, false,
@@ -87,7 +88,7 @@ func TestRunBehindError(t *testing.T) {
 	}
 }
 
-// TestRandomOnStores: random combinations of faults break nothing, in any scenario.
+// TestRandomOnStores checks that random combinations of faults break nothing, in any scenario.
 func TestRandomOnStores(t *testing.T) {
 	for seed := uint64(1); seed <= *storeSeeds; seed++ {
 		s := sim.Random(seed, 6)
@@ -97,8 +98,8 @@ func TestRandomOnStores(t *testing.T) {
 	}
 }
 
-// TestScenariosOnStores: every scenario passes with the objects in stores, and the most frequent ones pass with any
-// fault at any boundary.
+// TestScenariosOnStores checks that every scenario passes with the objects in stores, and the most frequent ones pass
+// with any fault at any boundary.
 func TestScenariosOnStores(t *testing.T) {
 	ran := 0
 	run := func(t *testing.T, s sim.Schedule) sim.Result {

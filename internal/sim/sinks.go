@@ -16,7 +16,7 @@ import (
 )
 
 // A sinks receives everything that a provider emits: events, logs, spans, metrics, errors and records of changes. It
-// judges that none of it contains a secret.
+// checks that none of it contains a secret.
 type sinks struct {
 	world   *World
 	meters  *meters

@@ -6,8 +6,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// slowScenarios has the scenarios about slow external systems. They are only as slow as is needed: each wait consists
-// of passes that observe nothing new, and each pass has boundaries to explore.
+// slowScenarios are the scenarios about slow external systems. The systems are only as slow as necessary, because each
+// wait consists of passes that observe nothing new, and each pass has boundaries to explore.
 var slowScenarios = []scenario{
 	{
 		name: "slow-create", lag: 50 * time.Millisecond,
@@ -32,7 +32,7 @@ var slowScenarios = []scenario{
 	},
 }
 
-// slowDeletionScenarios has the same scenarios with realistic times, some of which are those of the defaults.
+// slowDeletionScenarios has the same scenarios with realistic times. Some of the times are those of the defaults.
 var slowDeletionScenarios = []scenario{
 	{
 		name: "slower-create", long: true, lag: 50 * time.Millisecond,

@@ -28,7 +28,7 @@ type Snapshot struct {
 	records   map[objectstate.Key]objectstate.Record // what the reconciler of the running process remembers
 }
 
-// Snapshotable says whether a snapshot contains everything that matters in this world.
+// Snapshotable returns whether a snapshot contains everything that matters in this world.
 func (w *World) Snapshotable() bool {
 	c := &w.config
 
@@ -37,7 +37,7 @@ func (w *World) Snapshotable() bool {
 		c.NewConnecter == nil && c.Behind == nil && c.replace == nil
 }
 
-// Quiescent says whether nothing is in progress that a snapshot does not contain.
+// Quiescent returns whether a snapshot contains everything that is in progress.
 func (w *World) Quiescent() bool {
 	return w.Snapshotable() && len(w.events) == 0 && !w.over && !w.passInProgress() && len(w.alive()) == 1 &&
 		!slices.ContainsFunc(w.processes, func(p *process) bool {
@@ -46,8 +46,8 @@ func (w *World) Quiescent() bool {
 		})
 }
 
-// Snapshot returns the state of the world. If it is not whole, no run can continue from it, because it has only the
-// outlines of processes.
+// Snapshot returns the state of the world. If whole is false, the snapshot has only the outlines of processes, and no
+// run can continue from it.
 func (w *World) Snapshot(whole bool) Snapshot {
 	shot := Snapshot{
 		at: w.since(), steps: w.guided.skipped + len(w.trace), state: w.state.clone(),
@@ -66,15 +66,15 @@ func (w *World) Snapshot(whole bool) Snapshot {
 	return shot
 }
 
-// Restore waits until the time of a snapshot, and makes the world a copy of it.
+// Restore waits until the time of a snapshot, and sets the state of the world to a copy of it.
 func (w *World) Restore(shot Snapshot) {
 	shot.state, shot.users, shot.system = shot.state.clone(), shot.users.clone(), shot.system.clone()
 	w.RestoreShared(shot)
 }
 
-// RestoreShared makes the world what a snapshot shows, on the way to another snapshot. It shares the maps of the
-// snapshot, which the scenario may write to: no decision of the scenario depends on them, and the next snapshot
-// replaces them all.
+// RestoreShared waits until the time of a snapshot, and sets the state of the world to it without a copy. The next
+// snapshot replaces that state. The scenario may thus write to the maps of the snapshot, but none of its decisions
+// depends on them.
 func (w *World) RestoreShared(shot Snapshot) {
 	wait(shot.at - w.since())
 	w.state, w.users.userActions, w.sinks.events, *w.random.source = shot.state, shot.users, shot.events, shot.random
@@ -96,7 +96,7 @@ func (w *World) RestoreShared(shot Snapshot) {
 	}
 }
 
-// outline returns what is known of a process that has ended.
+// outline returns the part of a process that stays known after the process has ended.
 func (p *process) outline() *process {
 	return &process{number: p.number, began: p.began, clock: p.clock, dead: p.dead}
 }

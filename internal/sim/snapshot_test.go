@@ -84,8 +84,8 @@ func sharedPaths(a, b reflect.Value, path string, known map[string]bool) (out []
 	return out
 }
 
-// TestSnapshotsShareNothing: a copy of a part of the world has everything that the original has, and shares nothing
-// with it.
+// TestSnapshotsShareNothing checks that a copy of a part of the world has everything that the original has, and shares
+// nothing with it.
 func TestSnapshotsShareNothing(t *testing.T) {
 	s, actions, h, q, u := state{}, userActions{}, extSystem{}, queue{}, turns{}
 	for _, v := range []any{&s, &actions, &h, &q, &u} {
@@ -108,8 +108,8 @@ func TestSnapshotsShareNothing(t *testing.T) {
 	}
 }
 
-// TestSnapshotIsComplete: for each field of a reconciler, a process and a world it is decided whether passes change it,
-// so that a snapshot has to contain it. A new field has to be added here.
+// TestSnapshotIsComplete checks that for each field of a reconciler, a process and a world it is decided whether passes
+// change it, so that a snapshot has to contain it. A new field has to be added here.
 func TestSnapshotIsComplete(t *testing.T) {
 	for of, decided := range map[reflect.Type][]string{
 		reflect.TypeFor[managed.Reconciler](): {

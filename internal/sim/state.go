@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A state is the state of a World, without that of its parts.
+// A state is the state of a World, without the state of its parts.
 type state struct {
 	sequence int // of scheduled functions
 	fired    int // injected faults
@@ -33,7 +33,7 @@ type state struct {
 	violation    []Violation
 }
 
-// An effects is what faults do after the operation that they were injected at.
+// An effects has the effects of faults that continue after the operation at which they were injected.
 type effects struct {
 	absent       Kind                         // by which the next Observe reports that nothing exists; empty if none
 	apiGone      time.Time                    // since when the API server is unavailable
@@ -73,7 +73,7 @@ type exempt struct {
 	raceDeleted map[types.UID]bool // objects that a DeleteRace removed
 }
 
-// A connectionKeys has what became of keys that only Create returns.
+// A connectionKeys records where the keys are that only Create returns.
 type connectionKeys struct {
 	holder map[string]int     // the process that got the key of a resource, by key
 	lost   map[types.UID]bool // objects for which the loss of the details of Create was reported
@@ -112,7 +112,7 @@ func newState() state {
 	}
 }
 
-// clone returns a copy that shares nothing.
+// clone returns a copy that shares no memory.
 func (s state) clone() state {
 	s.counts, s.allowed, s.gone, s.shown = maps.Clone(s.counts), maps.Clone(s.allowed), maps.Clone(s.gone),
 		maps.Clone(s.shown)

@@ -12,20 +12,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A StateHash identifies the state at a boundary, without what makes no difference to what can follow: times, texts,
-// numbers, and what is gone for good.
+// A StateHash identifies the state at a boundary. It does not include what has no effect on the rest of the run: times,
+// texts, numbers, and what is gone for good.
 type StateHash struct {
 	Sum     uint64 // 0: not known
 	Excuses Excuses
 }
 
-// An Excuses is the set of earlier events that may excuse a violation. What holds with fewer excuses holds with more.
+// An Excuses is the set of earlier events that may excuse a violation. A check that passes with fewer excuses also
+// passes with more.
 type Excuses uint32
 
-// Within says whether others has all of the excuses.
+// Within returns whether others contains all of the excuses.
 func (e Excuses) Within(others Excuses) bool { return e&^others == 0 }
 
-// UserActed says whether a user of a fault has changed something.
+// UserActed returns whether a fault made a user change something.
 func (e Excuses) UserActed() bool { return e&1 != 0 }
 
 // excuses returns the set of this run.
@@ -47,7 +48,7 @@ func (w *World) excuses() Excuses {
 	return out
 }
 
-// stateHash returns the hash of the current state, without one process unless that is nil. A pass in progress
+// stateHash returns the hash of the current state. It omits the process but, if that is not nil. A pass in progress
 // contributes the answers that it got.
 func (w *World) stateHash(but *process) StateHash {
 	if w.system == nil {
@@ -85,7 +86,8 @@ func (w *World) stateHash(but *process) StateHash {
 	return StateHash{max(sum, 1), w.excuses()}
 }
 
-// progress hashes how far the scenario has come. Scenarios that begin alike share the hash until they differ.
+// progress returns a hash of how far the scenario has come. Scenarios with the same beginning have the same hash until
+// they differ.
 func (w *World) progress() uint64 {
 	if !w.script.diverged && w.script.begins != "" {
 		return hashed(w.script.begins)
@@ -129,8 +131,8 @@ func (h *extSystem) hash(w *World) uint64 {
 	return sum
 }
 
-// objectHash returns the hash of what a new process can read from an object, and of its relation to its external
-// resource.
+// objectHash returns the hash of what a new process can read of an object, and of the relation between the object and
+// its external resource.
 func (w *World) objectHash(mg resource.Managed) uint64 {
 	sum := w.trail.hashes[mg]
 	if sum == 0 {
@@ -172,7 +174,8 @@ func (w *World) relation(mg resource.Managed) uint64 {
 	return sum
 }
 
-// age classifies the age of the last creation annotation of an object, by the clock of a process, which may be wrong.
+// age classifies the age of the last creation annotation of an object, by the clock of a process. That clock may be
+// wrong.
 func (p *process) age(mg resource.Managed) uint64 {
 	last := time.Time{}
 	for _, mark := range []time.Time{markedAt(mg, keyPending), markedAt(mg, keySucceeded), markedAt(mg, keyFailed)} {
@@ -192,8 +195,9 @@ func (p *process) age(mg resource.Managed) uint64 {
 	}
 }
 
-// searches classifies, for a class that can search for what was created, whether the object is older than the process,
-// by the clock of the process, and whether everything that was created before the process can be found by now.
+// searches classifies two facts, for a class that can search for a created resource. The first is whether the object is
+// older than the process, by the clock of the process. The second is whether everything that was created before the
+// process can be found now.
 func (p *process) searches(mg resource.Managed) uint64 {
 	h := p.world.system
 	if h == nil || h.class.finds == 0 || mg.GetCreationTimestamp().After(p.startedAt().Add(apart)) {
@@ -203,8 +207,8 @@ func (p *process) searches(mg resource.Managed) uint64 {
 	return 1 + bit(p.clock.Now().Sub(p.startedAt()) >= searchWindow*h.class.finds)
 }
 
-// apart is how far the clocks of an API server and of a process may differ: an object that was created within this time
-// after the start of a process may be taken for an older one.
+// apart is the maximum difference between the clocks of an API server and of a process. An object that was created
+// within this time after the start of a process may be taken for an older one.
 const apart = 2 * time.Second
 
 // marked is the age from which a creation annotation counts as old.
@@ -252,8 +256,8 @@ func contentHash(mg resource.Managed) uint64 {
 	return sum
 }
 
-// hashIfNeeded returns the state hash, without a process that is about to end unless that is nil, if another fault may
-// be injected now. That is only after all faults of the schedule.
+// hashIfNeeded returns the state hash if another fault may be injected now, which is only after all faults of the
+// schedule. It omits the process but, which is about to end, if that is not nil.
 func (w *World) hashIfNeeded(but *process) StateHash {
 	if !w.hashing() || !w.guided.begun {
 		return StateHash{}

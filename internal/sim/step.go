@@ -23,7 +23,7 @@ type Operation struct {
 	key  types.NamespacedName
 }
 
-// cached says whether a cache answers, and not the API server.
+// cached returns whether a cache answers the operation instead of the API server.
 func (o Operation) cached() bool { return o.Name == "get" || strings.HasPrefix(o.Name, "get:") }
 
 // A Step of the trace is an operation and its result.
@@ -32,10 +32,10 @@ type Step struct {
 	Process  int
 	Op       Operation
 	N        int
-	Hash     StateHash // the state before it, if that is queried
-	RestHash StateHash // the same without the process
-	Pass     int       // of the process
-	Fired    int       // faults before it
+	Hash     StateHash // the state before the operation, if it is recorded
+	RestHash StateHash // the state without the process
+	Pass     int       // number of the pass in the process
+	Fired    int       // number of faults before the operation
 	Faults   []Fault
 	Err      error
 }
@@ -109,8 +109,8 @@ func (w *World) recordStart(p *process, o Operation) {
 	w.counts[o.Name]++
 }
 
-// exempts exempts what cannot be prevented: a call in progress while the process is held up, which has its effect after
-// the object is gone. An unanswered write exempts nothing any more once Create was called for the attempt.
+// exempts exempts what cannot be prevented: a call that is in progress while the process is blocked, and has its effect
+// after the object is gone. An unanswered write exempts nothing after Create was called for the attempt.
 func (w *World) exempts(p *process, o Operation) {
 	if o.Name == "Create" {
 		p.known.unanswered.forget(o.mg)
@@ -121,7 +121,7 @@ func (w *World) exempts(p *process, o Operation) {
 	p.leadership.excused = false
 }
 
-// reach makes the operation unless the other side is unavailable.
+// reach makes the operation unless the API server or the external system is unavailable.
 func (w *World) reach(ctx context.Context, p *process, o Operation, apply func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

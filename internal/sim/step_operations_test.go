@@ -284,8 +284,8 @@ func (d declaration) namedKinds() []string {
 	return kinds
 }
 
-// TestUnknownOperations: a request for which the simulator has no name is found, so that no request of the runtime is
-// missed.
+// TestUnknownOperations checks that a request for which the simulator has no name is found, so that no request of the
+// runtime is missed.
 func TestUnknownOperations(t *testing.T) {
 	exports := compiled(t, slices.Sorted(maps.Keys(simulated))...)
 	for asks, want := range map[string]string{
@@ -321,8 +321,8 @@ func f(ctx context.Context, c client.Client, k client.ObjectKey, mg resource.Man
 	}
 }
 
-// TestEveryOperationIsCrossed: for each operation of the runtime there is a run in which the process dies before it,
-// and one in which it dies after it. A new operation of the runtime has to be in a scenario.
+// TestEveryOperationIsCrossed checks that for each operation of the runtime there is a run in which the process dies
+// before it, and one in which it dies after it. A new operation of the runtime has to be in a scenario.
 func TestEveryOperationIsCrossed(t *testing.T) {
 	wanted := asked(t)
 	if len(wanted) < 10 {

@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// TestFaultEffects: faults have their effects on processes and clocks.
+// TestFaultEffects checks that faults have their effects on processes and clocks.
 func TestFaultEffects(t *testing.T) {
 	for line, want := range map[string]struct {
 		reason                                       string
@@ -48,8 +48,8 @@ func TestFaultEffects(t *testing.T) {
 	}
 }
 
-// TestStaleCacheLeadsToConflicts: a process with a stale cache begins with an older object than one that has just
-// crashed, and has conflicts.
+// TestStaleCacheLeadsToConflicts checks that a process with a stale cache begins with an older object than one that has
+// just crashed, and has conflicts.
 func TestStaleCacheLeadsToConflicts(t *testing.T) {
 	for fault, want := range map[string]bool{"stale": true, "crash": false} {
 		s, err := sim.ParseSchedule("update/opaque Update#1:" + fault)

@@ -8,16 +8,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// The exported methods of a World are the steps of a scenario. They never fail, and are called on the goroutine of the
+// The exported methods of a World are the steps of a scenario. They never fail. Call them on the goroutine of the
 // world.
 
-// Create creates an object, as a user.
+// Create creates an object as a user.
 func (w *World) Create(mg resource.Managed) types.UID { return w.users.create(mg) }
 
-// Get returns a copy of an object as it is stored, or nil.
+// Get returns a copy of the stored object, or nil.
 func (w *World) Get(key types.NamespacedName) resource.Managed { return w.users.get(key) }
 
-// Change changes an object, as a user who edits it. It does nothing if the object does not exist.
+// Change edits an object as a user. It does nothing if the object does not exist.
 func (w *World) Change(key types.NamespacedName, change func(resource.Managed)) {
 	w.users.change(key, change)
 }
@@ -27,35 +27,35 @@ func (w *World) Annotate(key types.NamespacedName, annotation, value string) {
 	w.users.annotate(key, annotation, value)
 }
 
-// Delete deletes an object, if it exists.
+// Delete deletes an object if it exists.
 func (w *World) Delete(key types.NamespacedName) { w.users.delete(key) }
 
-// Adopt allows an object to have a resource that was not made for it.
+// Adopt allows an object to have a resource that was not created for it.
 func (w *World) Adopt(object types.UID) { w.users.adopted[object] = true }
 
-// Leave allows that the resource of an object stays when the object goes.
+// Leave allows the resource of an object to stay when the object is removed.
 func (w *World) Leave(object types.UID) { w.users.left[object] = true }
 
-// Live lets time pass, for a while or until a condition is true.
+// Live lets a duration of virtual time pass. It ends early when a condition in enough is true.
 func (w *World) Live(d time.Duration, enough ...func() bool) { w.run(w.now().Add(d), enough...) }
 
-// Settle lets time pass until every object is in the desired state, and judges that this happens.
+// Settle lets time pass until every object is in the desired state, and records a violation if that takes too long.
 func (w *World) Settle() { w.settle() }
 
-// Rest lets a poll interval pass and judges that nothing is written and no external resource is changed, since nothing
-// changes.
+// Rest lets a poll interval pass. It checks that nothing is written and no external resource is changed, because
+// nothing has changed.
 func (w *World) Rest() { w.quiet() }
 
-// Untouched lets some poll intervals pass and judges that no external resource is changed. The text of a violation ends
-// with why.
+// Untouched lets some poll intervals pass, and checks that no external resource is changed. The text of a violation
+// ends with why.
 func (w *World) Untouched(why string) { w.untouched(why) }
 
-// Disturbed says whether a user of a fault has changed something, or a process may not have read yet what users want,
-// because of a fault.
+// Disturbed returns whether a fault made a user change something, or may have prevented a process from reading the last
+// changes of users.
 func (w *World) Disturbed() bool { return w.users.acted || len(w.exempt.stale) > 0 }
 
-// Expect sets a check that decides first whether an object is in the desired state. If it does not decide, the usual
-// checks follow. Nil removes it.
+// Expect sets a check that decides before the usual checks whether an object is in the desired state. If it returns
+// decided as false, the usual checks follow. Expect(nil) removes it.
 func (w *World) Expect(expect func(resource.Managed) (lacks string, decided bool)) {
 	w.script.expect = expect
 }
@@ -63,5 +63,5 @@ func (w *World) Expect(expect func(resource.Managed) (lacks string, decided bool
 // Violate records that a property does not hold.
 func (w *World) Violate(property, text string) { w.violate(property, text) }
 
-// Abort ends the run as soon as possible. What is judged after that is meaningless.
+// Abort ends the run as soon as possible. The results of later checks are meaningless.
 func (w *World) Abort() { w.over = true }

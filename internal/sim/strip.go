@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A stripping is what is known of an object that a user replaced by its manifest.
+// A stripping records what is known of an object that a user replaced with its manifest.
 type stripping struct {
 	kind        Kind
 	given       string           // the record of a creation that the replace wrote
@@ -26,8 +26,8 @@ type stripping struct {
 	dropped     bool             // the API server did not store the finalizer that a pass restored
 }
 
-// strip replaces every object by its manifest, as kubectl replace, Helm --force and Argo CD with Replace=true do:
-// metadata that the manifest does not have is removed. The status stays.
+// strip replaces every object with its manifest, as kubectl replace, Helm --force and Argo CD with Replace=true do.
+// This removes metadata that the manifest does not have. The status stays.
 func (w *World) strip(f Fault) {
 	for _, mg := range w.users.all() {
 		key, uid := keyOf(mg), mg.GetUID()
@@ -82,8 +82,8 @@ func (w *World) applyStrip(f Fault, o resource.Managed) {
 // record has the annotations of the runtime that StripOne removes, one at a time.
 var record = []string{keyExternalName, keyPending, keySucceeded, keyFailed, keyCreateAttempt}
 
-// beyondRepair says whether a replace has removed what is known nowhere else, so that no promise holds: only the
-// annotations recorded the attempt of a process that has ended, and no other process has read them.
+// beyondRepair returns whether a replace has removed data that exists nowhere else, so that no guarantee holds. That is
+// so if only the annotations had the attempt of a process that has ended, and no other process has read them.
 func (w *World) beyondRepair(s stripping) bool {
 	attempt, uid := attemptOf(s.before), s.before.GetUID()
 	reported := attempt != "" && createdRecords(s.before, attempt)
@@ -151,7 +151,8 @@ func (c *cached) Patch(ctx context.Context, o client.Object, patch client.Patch,
 	return err
 }
 
-// dropsFinalizer records that a finalizer which a replace had removed was restored by a pass, and not stored.
+// dropsFinalizer records that a pass restored a finalizer that a replace had removed, and that the API server did not
+// store it.
 func (w *World) dropsFinalizer(of types.UID) {
 	if s, stripped := w.undone.strips[of]; stripped {
 		s.dropped = true
@@ -159,15 +160,15 @@ func (w *World) dropsFinalizer(of types.UID) {
 	}
 }
 
-// lostInSpiteOfFinalizer says whether an object was removed, or not restored, in spite of its finalizer: a pass may
-// undo what it has just created for it.
+// lostInSpiteOfFinalizer returns whether an object was removed, or not restored, although it had its finalizer. A pass
+// may then undo what it has just created for the object.
 func (w *World) lostInSpiteOfFinalizer(mg resource.Managed) bool {
 	_, stripped := w.undone.strips[mg.GetUID()]
 
 	return w.exempt.raceDeleted[mg.GetUID()] || stripped && w.gone[mg.GetUID()] || w.vanished(mg)
 }
 
-// storedFor returns the stored object as a process knows it: a replace during a pass removes nothing that the pass has
+// storedFor returns the stored object as a process knows it. A replace during a pass does not remove what the pass has
 // stored before. A restore may undo the replace before the pass stores its attempt.
 func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	now := w.stored(mg)
@@ -182,12 +183,13 @@ func (w *World) storedFor(p *process, mg resource.Managed) resource.Managed {
 	return now
 }
 
-// intends says whether an object is stored with a finalizer and with the attempt of a call.
+// intends returns whether an object is stored with a finalizer and with the attempt of a call.
 func intends(stored, mg resource.Managed) bool {
 	return stored != nil && attemptOf(mg) != "" && attemptOf(stored) == attemptOf(mg) && isHeld(stored)
 }
 
-// readsStripped records that a pass begins with an object as a replace has left it. A paused object is left as it is.
+// readsStripped records that a pass begins with an object in the state after a replace. A paused object stays in that
+// state.
 func (w *World) readsStripped(p *process, key types.NamespacedName) {
 	if len(w.undone.strips) == 0 {
 		return
@@ -217,7 +219,7 @@ func (w *World) endsStripped(p *process, well bool) {
 	}
 }
 
-// calledExternal says whether the current pass of a process has made an external call.
+// calledExternal returns whether the current pass of a process has made an external call.
 func (w *World) calledExternal(p *process) bool {
 	for _, e := range slices.Backward(w.trace) {
 		if e.Process != p.number {
@@ -248,17 +250,17 @@ func (w *World) forgetsStripped() {
 	}
 }
 
-// whole says whether nothing of the record is left.
+// whole returns whether nothing of the record is left.
 func (s stripping) whole() bool { return s.kind != StripOne && s.given == "" }
 
-// unread says whether no pass has read an object since a replace, so that it will be written.
+// unread returns whether no pass has read an object since a replace. A pass will then write the object.
 func (w *World) unread(mg resource.Managed) bool {
 	s, stripped := w.undone.strips[mg.GetUID()]
 
 	return stripped && !s.read && !isPaused(mg)
 }
 
-// unrestored says what a replace has removed from an object and no pass has restored.
+// unrestored returns what a replace has removed from an object and no pass has restored.
 func (w *World) unrestored(mg resource.Managed) string {
 	s, stripped := w.undone.strips[mg.GetUID()]
 	switch {
@@ -273,7 +275,7 @@ func (w *World) unrestored(mg resource.Managed) string {
 	}
 }
 
-// stripped hashes the state of an object that a replace has left and no pass has read.
+// stripped returns a hash of the state of an object after a replace that no pass has read.
 func (w *World) stripped(mg resource.Managed) uint64 {
 	s, ok := w.undone.strips[mg.GetUID()]
 	if !ok || s.read && !s.dropped {

@@ -77,7 +77,7 @@ func (s span) SetAttributes(attributes ...attribute.KeyValue) {
 	}
 }
 
-// A meters has the metrics of a world. Worlds without a violation share one, because to register metrics takes as long
+// A meters has the metrics of a world. Worlds without a violation share one, because registering metrics takes as long
 // as half a schedule.
 type meters struct {
 	collectors []prometheus.Collector
@@ -90,7 +90,7 @@ func newMeters() *meters {
 	return &meters{kept: map[string]any{}, seen: map[prometheus.Metric]bool{}}
 }
 
-// Keep returns what is kept under a name, and makes it if there is nothing.
+// Keep returns the value stored under a name. If there is none, it calls make and stores the result.
 func (m *meters) Keep(name string, make func() any) any {
 	if m.kept[name] == nil {
 		m.kept[name] = make()
@@ -99,20 +99,20 @@ func (m *meters) Keep(name string, make func() any) any {
 	return m.kept[name]
 }
 
-// Register keeps the collector.
+// Register stores the collector.
 func (m *meters) Register(c prometheus.Collector) error {
 	m.collectors = append(m.collectors, c)
 
 	return nil
 }
 
-// MustRegister keeps the collectors.
+// MustRegister stores the collectors.
 func (m *meters) MustRegister(c ...prometheus.Collector) { m.collectors = append(m.collectors, c...) }
 
-// Unregister keeps the collector, too, because its metrics were exposed.
+// Unregister also leaves the collector stored, because its metrics were exposed.
 func (m *meters) Unregister(prometheus.Collector) bool { return true }
 
-// each calls a function with every label of every new metric: the labels of a metric do not change.
+// each calls a function with every label of every new metric. The labels of an existing metric do not change.
 func (m *meters) each(by *collector, see func(name, value string)) {
 	by.collecting.Lock()
 	defer by.collecting.Unlock()
@@ -146,8 +146,8 @@ func read[T any](write func(*T) error) (*T, error) {
 	return out, write(out)
 }
 
-// judgeMetrics judges the labels that all processes of the world have used: none has a secret, and none has one value
-// for each object. Without leaked secrets there is nothing to check.
+// judgeMetrics checks the labels that all processes of the world have used. None may have a secret, and none may have a
+// different value for each object. Without leaked secrets there is nothing to check.
 func (w *World) judgeMetrics() {
 	if !w.plan.leaksSecrets {
 		return

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// A Totals counts what is judged over a whole run.
+// A Totals has the numbers that are checked over a complete run.
 type Totals struct {
 	Lived                            time.Duration
 	Passes, Writes, Events, Requests int
@@ -10,7 +10,7 @@ type Totals struct {
 	Made int // external resources created (high bits) and deleted
 }
 
-// Totals returns those of the run so far.
+// Totals returns the totals of the run so far.
 func (w *World) Totals() Totals {
 	a := Totals{Lived: w.since(), Events: w.sinks.events}
 	for _, n := range w.work.served {
@@ -29,9 +29,9 @@ func (w *World) Totals() Totals {
 	return a
 }
 
-// WithinBounds says whether this run, with the totals a and continued by the rest of a finished one, stays within the
-// bounds that are judged over a whole run, however the rest is distributed over hours. The finished run had the totals
-// before when its rest began.
+// WithinBounds returns whether the complete run would stay within the limits that are checked over a run. The complete
+// run consists of this run, with the totals a, and the rest of a finished run, with the totals rest. The result is
+// valid for any distribution of the rest over hours. The finished run had the totals before when its rest began.
 func (w *World) WithinBounds(a, before, rest Totals) bool {
 	if !w.users.acted && len(w.exempt.surplus) == 0 && a.Made != before.Made ||
 		w.now().Sub(w.guided.settling)+rest.Lived > patience {
@@ -47,13 +47,13 @@ func (w *World) WithinBounds(a, before, rest Totals) bool {
 		sum.Writes <= w.mostWrites(lives) && sum.Events <= 8+6*w.plan.count
 }
 
-// Plus returns the sum.
+// Plus returns the sum of two Totals.
 func (a Totals) Plus(b Totals) Totals {
 	return Totals{a.Lived + b.Lived, a.Passes + b.Passes, a.Writes + b.Writes, a.Events + b.Events,
 		a.Requests + b.Requests, a.Made + b.Made}
 }
 
-// Minus returns the difference.
+// Minus returns the difference of two Totals.
 func (a Totals) Minus(b Totals) Totals {
 	return Totals{a.Lived - b.Lived, a.Passes - b.Passes, a.Writes - b.Writes, a.Events - b.Events,
 		a.Requests - b.Requests, a.Made - b.Made}

@@ -7,50 +7,46 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Trial is a scenario for any external system, with faults. It is for packages that check clients of other external
+// A Trial is a scenario with faults for any external system. It is for packages that check clients of other external
 // systems, such as package conformance.
 //
-// Simulator.Try has to be called in a bubble of testing/synctest, where time passes when all goroutines wait. A client
-// that waits for a network cannot live there: its calls have to be made by goroutines outside the bubble, with which
-// Connecter and External communicate over channels made outside. No virtual time passes meanwhile.
+// Call Simulator.Try in a bubble of testing/synctest. Time passes there when all goroutines wait. A client that waits
+// for a network cannot run in the bubble: goroutines outside it have to make its calls. Connecter and External
+// communicate with these goroutines over channels that were made outside. No virtual time passes during such a call.
 type Trial struct {
 	Config
 
-	// External is the external system that Connecter leads to.
+	// External is the external system to which Connecter connects.
 	External ExternalSystem
 
-	// Schedule names the trial and has its faults. Its scenario and its class are
-	// for the reader.
+	// Schedule has the faults of the trial. Its scenario and its class are only names for the reader.
 	Schedule Schedule
 
 	// Script is the scenario. It is called when the first process runs.
 	Script func(*World)
 
-	// Edit changes the spec of an object for the n-th time, and Drift changes an
-	// external resource out of band, when a fault requires it. The default is to
-	// do nothing.
+	// Edit changes the spec of an object for the n-th time. Drift changes an external resource out of band. A fault calls
+	// them. By default they do nothing.
 	Edit  func(mg resource.Managed, n int)
 	Drift func()
 
-	// Secrets are texts that must not be emitted, in addition to those of the
-	// simulation.
+	// Secrets are texts that the provider must not emit, in addition to those of the simulation.
 	Secrets []string
 
-	// Pace is called before time passes by so much. It may wait for an external
-	// system whose time is another. The default is not to.
+	// Pace is called before a duration of virtual time passes. It may wait for an external system that uses another clock.
+	// The default does not wait.
 	Pace func(time.Duration)
 
-	// Patient is asked when objects are not as asked for long after the last
-	// fault. If it says yes, having waited, the world goes on. The default is
-	// no.
+	// Patient is called when objects are not in the desired state long after the last fault. It may wait. If it returns
+	// true, the run continues. The default returns false.
 	Patient func() bool
 
-	// Salt makes the UIDs of the objects others than those of other trials, for
-	// external systems that remember them. The default is that they are the same.
+	// Salt makes the UIDs of the objects differ from those of trials with another salt, for external systems that remember
+	// UIDs. The default is 0.
 	Salt uint32
 }
 
-// Try runs a trial. With trace the result has the trace.
+// Try runs a trial. If trace is set, the result has a trace.
 func (m *Simulator) Try(t Trial, trace bool) Result {
 	quietly()
 	w := m.newWorld(t.Config, t.Schedule.Faults)
@@ -75,9 +71,9 @@ func (m *Simulator) Try(t Trial, trace bool) Result {
 	return w.result(t.Schedule)
 }
 
-// FaultsAt returns faults at the boundaries of the schedule that was run, as far as they make a difference there: of
-// the kinds in reads at operations that only read, of the kinds in writes at those that write, to the API server or to
-// the external system.
+// FaultsAt returns faults at the boundaries of the run, where they make a difference. At operations that only read it
+// returns the kinds in reads. At operations that write, to the API server or to the external system, it returns the
+// kinds in writes.
 func (r Result) FaultsAt(reads, writes []Kind) []Fault {
 	var out []Fault
 	for _, e := range r.steps {

@@ -17,7 +17,8 @@ type lacking struct{ *extSystem }
 
 func (lacking) Lacks(resource.Managed) string { return "a lighthouse" }
 
-// TestTrial: a scenario for another external system is judged like one of this package, with its own pace and patience.
+// TestTrial checks that a scenario for another external system is judged like one of this package, with its own pace
+// and patience.
 func TestTrial(t *testing.T) {
 	type want struct {
 		Violated []string

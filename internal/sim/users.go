@@ -16,7 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// The users of a world write to the API server, and no request of them fails.
+// A users has the users of a world. They write to the API server, and their requests never fail.
 type users struct {
 	world  *World
 	client *apiserver.Client
@@ -113,9 +113,8 @@ func (u *users) act(f Fault) {
 	}
 }
 
-// all returns the objects of the world by key, in order of their creation. They are
-// not to be changed. Those that judges of others' external systems are given are
-// copies.
+// all returns the objects of the world by key, in the order of their creation. They must not be modified. Checks of
+// external systems outside this package receive copies.
 func (u *users) all() []resource.Managed {
 	var out []resource.Managed
 	for _, c := range u.world.server.Changes(0) {
@@ -192,7 +191,7 @@ func (u *users) get(key types.NamespacedName) resource.Managed {
 	return mg.DeepCopyObject().(resource.Managed)
 }
 
-// see returns an object as it is stored, or nil. It is shared: it must not be changed.
+// see returns the stored object, or nil. It is shared and must not be modified.
 func (u *users) see(key types.NamespacedName) resource.Managed {
 	mg, _ := u.world.server.Stored(u.world.config.gvk(), key).(resource.Managed)
 
@@ -224,7 +223,7 @@ func annotate(o metav1.Object, key, value string) {
 	o.SetAnnotations(annotations)
 }
 
-// blocked says whether an object reports that the result of its creation is unknown, and requests an action that its
+// blocked returns whether an object reports that the result of its creation is unknown, and requests an action that its
 // users have not done yet.
 func blocked(mg resource.Managed) bool {
 	c := conditionOf(mg, "Synced")

@@ -17,8 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A World has an API server, processes of a provider, an external system and faults. It is used by one goroutine, and
-// uses the current time, which is virtual in a synctest bubble.
+// A World has an API server, processes of a provider, an external system and faults. One goroutine uses it. It uses the
+// current time, which is virtual in a bubble of testing/synctest.
 type World struct {
 	config    Config
 	server    *apiserver.Server
@@ -45,27 +45,24 @@ type World struct {
 
 // A Config configures a simulation.
 type Config struct {
-	// Kind is the managed kind, which Scheme knows.
+	// Kind is the managed kind. Scheme must have it.
 	Kind   resource.ManagedKind
 	Scheme *runtime.Scheme
 
-	// Connecter leads to the external system. All its calls are boundaries at
-	// which things go wrong.
+	// Connecter connects to the external system. All its calls are boundaries at which faults are injected.
 	Connecter managed.ExternalConnecter
 
-	// NewConnecter, if it is not nil, makes the connecter of each process, so that
-	// a process loses what the connecter of an earlier one remembered. The default
-	// is Connecter for all.
+	// NewConnecter, if it is not nil, makes a connecter for each process. What the connecter of an earlier process
+	// remembered is then lost. By default all processes use Connecter.
 	NewConnecter func() managed.ExternalConnecter
 
-	// Options of the reconciler, after those of the simulation.
+	// Options are options of the reconciler. They follow those of the simulation.
 	Options []managed.ReconcilerOption
 
-	// Lag of the cache behind the server. The default is none.
+	// Lag is the lag of the cache behind the server. The default is 0.
 	Lag time.Duration
 
-	// Workers is how many objects a process works on at once. The default is
-	// one.
+	// Workers is the number of objects that a process reconciles concurrently. The default is 1.
 	Workers int
 
 	// simulator is what runs the simulation
@@ -81,13 +78,12 @@ type Config struct {
 
 	// foreign is whether there are Options of the caller: they may remember something
 	foreign bool
-	// alone is whether there is no lease: a process goes on while the API server is
-	// away, and no other takes over from one that is held up
+	// alone is true if there is no lease: a process continues while the API server is unavailable, and no other process
+	// replaces a blocked one
 	alone bool
 
-	// Behind, if it is not nil, returns a client of another server, which is empty.
-	// It answers in place of the simulated one, in the run that it is made for.
-	// Nothing else may write there. See apiserver.Server.Behind.
+	// Behind, if it is not nil, returns a client of another, empty server. That server answers the requests of one run
+	// instead of the simulated server. Nothing else may write to it. See apiserver.Server.Behind.
 	Behind func() client.Client
 
 	// takes is how long each external call takes
@@ -96,10 +92,10 @@ type Config struct {
 	// connects returns a connecter that reads from the API server with a client
 	connects func(client.Reader) managed.ExternalConnecter
 
-	// refers is the kind that objects refer to, if it is another one that processes watch, too
+	// refers is the kind that objects refer to, if it is another kind that processes also watch
 	refers schema.GroupVersionKind
 
-	// replaces the reconciler of a process, in tests of the judges
+	// replace returns another reconciler for a process, in tests of the judges
 	replace func(*process, client.Client) reconcile.Reconciler
 }
 
@@ -119,7 +115,7 @@ type occurrence struct {
 	do       func()
 }
 
-// A plan has the faults of a schedule, and what they make possible.
+// A plan has the faults of a schedule, and which kinds of events they make possible.
 type plan struct {
 	faults   map[Boundary][]Fault
 	count    int             // of faults
@@ -137,7 +133,7 @@ type Boundary struct {
 	N  int
 }
 
-// A script is how far a scenario has come, and what it expects.
+// A script records how far a scenario has come, and what it expects.
 type script struct {
 	scenario string
 	begins   string // the scenario that this one begins like; empty if none
@@ -147,13 +143,13 @@ type script struct {
 	expect   func(resource.Managed) (lacks string, decided bool) // of an object
 }
 
-// A secretTexts has texts that must not be emitted.
+// A secretTexts has the texts that must not be emitted.
 type secretTexts struct {
 	forms    []string
 	shortest int // length of the shortest form
 }
 
-// A hooks has what a Trial adds to the passing of time.
+// A hooks has functions of a Trial that are called when time passes.
 type hooks struct {
 	pace    func(time.Duration) // called before time passes
 	patient func() bool         // says whether to wait longer than usual
@@ -251,7 +247,7 @@ func (w *World) run(until time.Time, enough ...func() bool) bool {
 	return found
 }
 
-// passInProgress says whether a pass is in progress.
+// passInProgress returns whether a pass is in progress.
 func (w *World) passInProgress() bool {
 	return slices.ContainsFunc(w.processes, func(p *process) bool { return p.inPass.active > 0 })
 }
@@ -289,8 +285,7 @@ func (w *World) advance(until time.Time, enough []func() bool) bool {
 	return false
 }
 
-// background does everything that is due now, without passes of processes that are held up. It says whether anything
-// was due.
+// background does everything that is due now, except passes of blocked processes. It returns whether anything was due.
 func (w *World) background() bool {
 	any := false
 	for len(w.events) > 0 && !w.events[0].at.After(w.now()) {

@@ -1,3 +1,3 @@
-// Package systemtest has tests of the library against a real API server: the requests that are sent, and their effect.
-// It has no other code.
+// Package systemtest tests the library against a real API server: the requests that the library sends, and their
+// effect. The package has no other code.
 package systemtest

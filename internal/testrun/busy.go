@@ -16,9 +16,9 @@ import (
 var errBusyUsage = errors.New(
 	"usage: testrun busy LOOPS DURATION COMMAND...: so many busy loops beside the command, for so long at most")
 
-// runBusy runs a command beside busy loops, each in a thread of its own, to show that it passes on a slow machine. The
-// loops end with the command, or after a time limit: then the command continues alone, and runBusy fails, because the
-// rest ran on an idle machine.
+// runBusy runs a command beside busy loops, to show that the command passes on a slow machine. Each loop has its own
+// thread. The loops end with the command or after a time limit. After the time limit the command continues alone, and
+// runBusy fails, because the rest ran on an idle machine.
 func runBusy(ctx context.Context, args []string) error {
 	if len(args) < 3 {
 		return errBusyUsage
@@ -51,8 +51,8 @@ func runBusy(ctx context.Context, args []string) error {
 	return err
 }
 
-// keepBusy starts loops that compute until the context ends. Each has a thread, which the kernel schedules like any
-// other program's.
+// keepBusy starts loops that compute until the context ends. Each loop has a thread, which the kernel schedules as it
+// schedules those of other programs.
 func keepBusy(ctx context.Context, loops int, running *sync.WaitGroup) {
 	runtime.GOMAXPROCS(loops + runtime.NumCPU())
 	var over atomic.Bool
@@ -61,7 +61,7 @@ func keepBusy(ctx context.Context, loops int, running *sync.WaitGroup) {
 		running.Go(func() {
 			runtime.LockOSThread()
 			for !over.Load() {
-				// Computing is all it is for.
+				// The loop only computes.
 			}
 		})
 	}

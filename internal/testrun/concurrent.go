@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// raced returns the folders of the packages that run under the race detector: those that have goroutines of their own
-// or are called from several, and the tests of whole systems, which bring them together. A module that is left out
-// has none.
+// raced returns the folders of the packages that run under the race detector. They are the packages with goroutines of
+// their own, the packages that several goroutines call, and the tests of complete systems. It returns no folders of
+// modules that are not in the list.
 func raced(root string, modules []string) ([]string, error) {
 	var folders []string
 	for _, m := range modules {
@@ -76,7 +76,7 @@ func inspect(folder string) (tested, concurrent bool, err error) {
 	return tested, concurrent, nil
 }
 
-// isConcurrent reports whether a file starts goroutines or guards what several use.
+// isConcurrent returns whether a file starts goroutines, or protects data that several goroutines use.
 func isConcurrent(f *ast.File) bool {
 	for _, i := range f.Imports {
 		switch p, _ := strconv.Unquote(i.Path.Value); p {

@@ -28,7 +28,7 @@ var raceList string
 //go:embed unraced.txt
 var unracedList string
 
-// A listed test is one that make test leaves out.
+// A listed is a test that make test omits.
 type listed struct {
 	part   string // of make proof
 	folder string // of its package, from the root of the repository
@@ -36,10 +36,11 @@ type listed struct {
 	flags  string // with flags, make test runs it without them, and the proof with them
 }
 
-// comment begins a line or follows a space: TestX/a#01 is the second subtest of a name.
+// comment matches a comment, which begins a line or follows a space. TestX/a#01 has no comment: it is the second
+// subtest with a name.
 var comment = regexp.MustCompile(`(^|\s)#.*`)
 
-// readList reads the lines "part folder test flags" of the list. What follows a # is why.
+// readList reads the lines "part folder test flags" of the list. The text after a # is the reason.
 func readList() ([]listed, error) { return readLines(proofList) }
 
 func readLines(list string) ([]listed, error) {
@@ -147,7 +148,7 @@ func (c command) missing(printed string) []string {
 		func(test string) bool { return strings.Contains(printed, "--- PASS: "+test+" (") })
 }
 
-// moduleOf returns the module that a folder is in, and the folder in it. The folder is a local path.
+// moduleOf returns the module of a folder, and the path of the folder in the module. The folder is a local path.
 func moduleOf(folder string) (module, in string) {
 	for module = folder; ; module = filepath.Dir(module) {
 		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil || module == "." {
@@ -166,7 +167,7 @@ func testAll(ctx context.Context, modules []string) error {
 	return s.run(ctx, modules)
 }
 
-// raceAll runs the listed packages of the modules. Tests that are in make proof alone are left out here, too.
+// raceAll runs the listed packages of the modules. It also omits the tests that only make proof runs.
 func raceAll(ctx context.Context, modules []string) error {
 	tests, err := readList()
 	if err != nil {

@@ -268,7 +268,8 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// TestReadLines: a line without a test, or with a folder that is not in the repository, is an error that quotes it.
+// TestReadLines checks that a line without a test, or with a folder that is not in the repository, is an error that
+// quotes it.
 func TestReadLines(t *testing.T) {
 	for line, want := range map[string]int{"kit pkg/a TestA": 1, "kit pkg/a TestA -n 3 # why": 1,
 		"kit pkg/a TestA/b#01": 1, "# why": 0, "": 0, "kit pkg/a": -1, "kit /pkg/a TestA": -1, "kit ../a TestA": -1} {

@@ -1,14 +1,14 @@
-// Command testrun runs the tests of the repository and says where the time went.
+// Command testrun runs the tests of the repository and prints how long they took.
 //
-//	testrun test MODULE...        the tests of these modules, but for those of proof.txt
-//	testrun race MODULE...        the packages of race.txt under the race detector
-//	testrun proof [PART...]       what a release rests on, or parts of it, as far as they have not passed on this tree
-//	testrun busy N FOR COMMAND... a command beside N busy loops, which last so long at most
-//	testrun leftout MODULE        the tests of the module that make test leaves out, as go test -skip takes them
-//	testrun unproven              which parts of it have not passed on this tree, and the commit on which each last did
+//	testrun test MODULE...        runs the tests of these modules, except those in proof.txt
+//	testrun race MODULE...        runs the packages in race.txt under the race detector
+//	testrun proof [PART...]       runs the tests before a release, or parts of them, that have not passed on this tree
+//	testrun busy N FOR COMMAND... runs a command beside N busy loops, which end after the duration FOR
+//	testrun leftout MODULE        prints the tests of the module that make test omits, as a value of go test -skip
+//	testrun unproven              prints the parts of proof that have not passed on this tree, and their last commits
 //
-// It runs in the root of the repository. The lists proof.txt and race.txt stand beside this file; tests hold them to
-// the code.
+// It runs in the root of the repository. The lists proof.txt and race.txt are beside this file. Tests check that the
+// lists match the code.
 package main
 
 import (

@@ -2,7 +2,8 @@ package main
 
 import "math"
 
-// A part is one thing that a release rests on: a target of the Makefile, the tests of proof.txt that name it, or both.
+// A part is one part of the proof before a release: a target of the Makefile, the tests of proof.txt that name it, or
+// both.
 type part struct {
 	name       string
 	what       string  // what a pass shows
@@ -22,7 +23,7 @@ func atMost(figure string, n float64) bound  { return bound{figure, math.Inf(-1)
 func atLeast(figure string, n float64) bound { return bound{figure, n, math.Inf(1)} }
 func exactly(figure string, n float64) bound { return bound{figure, n, n} }
 
-// parts are in the order in which they run: what is short, and what most often fails, comes first.
+// parts are all parts, in the order in which they run. Short parts, and parts that fail most often, come first.
 var parts = []part{
 	{name: "mutants", what: "each planted defect is found by its schedule", target: "mutants", minutes: 2,
 		bounds: []bound{atLeast("mutants", 92), exactly("missed", 0)}},

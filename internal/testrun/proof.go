@@ -19,7 +19,8 @@ import (
 	"time"
 )
 
-// page has the commit on which each part last passed. The key of a tree leaves it out, because the proof writes it.
+// page has the commit on which each part last passed. The hash of a tree does not include it, because the proof writes
+// it.
 const page = "docs/proof.md"
 
 // A result is the outcome of one run of a part.
@@ -43,7 +44,7 @@ type proof struct {
 	run    func(ctx context.Context, p part, out io.Writer) error
 }
 
-// newProof reads the results of the current tree, uncommitted changes included.
+// newProof reads the results of the current tree, including uncommitted changes.
 func newProof(ctx context.Context) (*proof, error) {
 	tree, err := treeHash(ctx)
 	if err != nil {
@@ -106,7 +107,7 @@ func (p *proof) prove(ctx context.Context, names []string, w io.Writer) error {
 	return p.report(w, asked)
 }
 
-// choose returns the parts of these names, or all without a name.
+// choose returns the parts with the names. Without names it returns all parts.
 func (p *proof) choose(names []string) ([]part, error) {
 	if len(names) == 0 {
 		return p.parts, nil
@@ -198,12 +199,12 @@ func runPart(ctx context.Context, part part, tests []listed, out io.Writer) erro
 	return runTo(exec.CommandContext(ctx, "make", part.target), out)
 }
 
-// sizes are the variables of the Makefile that make a part longer or shorter. A proof has the lengths of the
-// Makefile, whatever the caller has set.
+// sizes are the variables of the Makefile that determine the length of a part. A proof uses the values in the Makefile
+// and ignores those of the caller.
 var sizes = []string{"FUZZTIME", "FUZZBOUND", "SIMDEPTH", "SIMSEEDS", "DOUBTDEPTH", "ROUNDS", "OBJECTS", "STORM",
 	"SEED", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKEFILES", "GODEBUG"}
 
-// flags are those of the Makefile, whatever the caller has set.
+// flags are the build flags in the Makefile. A proof ignores those of the caller.
 var flags = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off"}
 
 // runTo runs a command and prints it and what it prints.
@@ -252,7 +253,7 @@ type figures struct {
 	rest []byte
 }
 
-// figure matches the line of a figure, perhaps after the position that a test's log begins with.
+// figure matches the line of a figure, which may follow the position at the beginning of a line in a test's log.
 var figure = regexp.MustCompile(`^(?: *\S+\.go:\d+: )?([a-z][a-z_]*): ([0-9][0-9.]*)(?:\s|$)`)
 
 func (f *figures) Write(text []byte) (int, error) {
@@ -322,8 +323,8 @@ func (p part) boundedFigures(figures map[string]float64) string {
 	return strings.Join(texts, ", ")
 }
 
-// A row of the page has a part, what it shows, the commit and the day of its last pass, how many minutes it took, and
-// its figures.
+// row matches a row of the page: a part, what it shows, the commit and the day of its last pass, its duration in
+// minutes, and its figures.
 var row = regexp.MustCompile(`(?m)^\| ([a-z-]+) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`)
 
 // writePage writes the results of this tree into the page; the rows of other parts stay.

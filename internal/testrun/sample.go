@@ -36,7 +36,7 @@ type process struct {
 	shared bool // a control plane that ends after its last user
 }
 
-// A record is the time that one test binary took, as far as samples show it.
+// A record is the time that one test binary used, estimated from samples.
 type record struct {
 	folder string        // of the package
 	wall   time.Duration // from its start to its end
@@ -45,8 +45,8 @@ type record struct {
 	waited [kinds + 1]time.Duration // wall time by the busiest kind; the last one is idle
 }
 
-// An observer follows all test binaries that the Go commands of this process run, and the control planes that they
-// share. It does not change how they run: with go test -exec, Go would repeat no result from its cache.
+// An observer samples all test binaries that the Go commands of this process run, and the control planes that they
+// share. It does not change how they run. With go test -exec, Go would repeat no result from its cache.
 type observer struct {
 	self    int // this process
 	folder  func(pid int) (name string, isTest bool)
@@ -62,7 +62,7 @@ func newObserver() *observer {
 		shared: map[int]time.Duration{}}
 }
 
-// interval is how often the process table is read. It is read once for all test binaries.
+// interval is the interval at which the process table is read, once for all test binaries.
 const interval = time.Second
 
 // observe samples until stop is closed.
@@ -109,8 +109,8 @@ func (o *observer) sample(elapsed time.Duration, table map[int]process) {
 	o.sampled = o.sampled || len(table) > 0
 }
 
-// ownBefore returns the time that a shared control plane used before this run: nothing if it has started since, and
-// all if it was there at the first sample.
+// ownBefore returns the time that a shared control plane used before this run. It is zero if the control plane has
+// started since. It is the complete time if the control plane was there at the first sample.
 func (o *observer) ownBefore(p process) int {
 	if o.sampled {
 		return 0
@@ -181,8 +181,8 @@ func (s *sampler) sample(elapsed time.Duration, table map[int]process) {
 	s.waited[most] += elapsed
 }
 
-// record returns the times so far. A process shorter than a sample is not seen by name, and is mostly a compiler's or
-// the test's own: its time is divided in their proportion.
+// record returns the times so far. A process that ends between two samples is not seen by name. It is usually a
+// compiler or belongs to the test, so its time is divided in proportion to theirs.
 func (s *sampler) record() record {
 	r := record{folder: s.folder, wall: s.wall, cpu: time.Duration(s.all) * tick, waited: s.waited}
 	var named time.Duration
@@ -224,7 +224,7 @@ func kindOf(name string) kind {
 // runs on.
 const tick = 10 * time.Millisecond
 
-// processes reads the process table. It is empty where there is no /proc.
+// processes reads the process table. Without /proc the table is empty.
 func processes() map[int]process {
 	table := map[int]process{}
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")

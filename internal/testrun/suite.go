@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// A suite runs the tests of modules, several modules at a time and several packages of each: tests wait for servers
-// some of their time.
+// A suite runs the tests of modules: several modules, and several packages of each, run concurrently. Tests spend some
+// of their time waiting for servers.
 type suite struct {
 	race    bool
 	jobs    int
@@ -37,8 +37,8 @@ type moduleTime struct {
 	failed        bool
 }
 
-// unrepeated are folders of which the Go command repeats no test result from its cache: their tests compile or list
-// what it does not see.
+// unrepeated are folders whose test results Go must not repeat from its cache. Their tests compile or list files that
+// the Go command does not see.
 var unrepeated = []string{"cmd/moorage", "examples/edge/internal/tour", "examples/provider-nats/internal/tour",
 	"internal/layering", "internal/trials", "internal/sim/planted", "pkg/xp"}
 
@@ -46,9 +46,9 @@ func isUnrepeated(folder string) bool {
 	return slices.ContainsFunc(unrepeated, func(f string) bool { return strings.HasPrefix(folder+"/", f+"/") })
 }
 
-// gcPercent is how much the heaps of test binaries, of what they start, and of the linker may grow between two
-// collections. They live for seconds or minutes: at 100 %, collections are up to a quarter of all processor time.
-// GOGC sets it to something else.
+// gcPercent is the value of GOGC for test binaries, for the programs that they start, and for the linker. They live for
+// seconds or minutes. At 100 %, garbage collection uses up to a quarter of all processor time. The variable GOGC
+// overrides it.
 const gcPercent = 400
 
 // A goPackage is a package to test.
@@ -82,8 +82,9 @@ func (s *suite) run(ctx context.Context, modules []string) error {
 	return err
 }
 
-// compileAndTest compiles the modules, one after the other, and tests each from then on: Go commands that run at once
-// do not share what they compile. A module that does not compile ends it, when those before it are tested.
+// compileAndTest compiles the modules one after the other, and starts the tests of each as soon as it is compiled.
+// Concurrent Go commands do not share what they compile. A module that does not compile ends the run after the tests of
+// the earlier modules.
 func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
 	free := make(chan struct{}, s.jobs)
 	var all sync.WaitGroup
@@ -107,7 +108,7 @@ func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
 	return nil
 }
 
-// inTwo parts packages into those whose results may be repeated, and the others.
+// inTwo separates packages whose results may be repeated from the others.
 func inTwo(packages []goPackage) [][]goPackage {
 	var repeated, others []goPackage
 	for _, p := range packages {
@@ -120,7 +121,7 @@ func inTwo(packages []goPackage) [][]goPackage {
 	return slices.DeleteFunc([][]goPackage{others, repeated}, func(p []goPackage) bool { return len(p) == 0 })
 }
 
-// compile compiles all that the tests of the packages are linked of.
+// compile compiles everything that the tests of the packages link.
 func (s *suite) compile(ctx context.Context, module string, packages []goPackage) error {
 	if len(packages) == 0 {
 		return nil
@@ -159,7 +160,8 @@ func (s *suite) test(ctx context.Context, module string, packages []goPackage) {
 }
 
 func (s *suite) flags(module string) []string {
-	// Vet reads all that is linked, too: a third of what is compiled cold. It is a part of the proof and of make lint.
+	// vet also reads everything that is linked, which is a third of what is compiled without a cache. It is a part of the
+	// proof and of make lint.
 	flags := []string{"test", "-vet=off", "-p", strconv.Itoa(s.jobs), "-timeout", "60m"}
 	if skip := skipped(s.leftOut, module); skip != "" {
 		flags = append(flags, "-skip", skip)
@@ -170,7 +172,7 @@ func (s *suite) flags(module string) []string {
 	return flags
 }
 
-// packages returns the packages of a module, those first that took longest the last time.
+// packages returns the packages of a module. Packages whose tests took longest in the last run come first.
 func (s *suite) packages(ctx context.Context, module string) ([]goPackage, error) {
 	cmd := s.command(ctx, module, "list", "-f", "{{.ImportPath}} {{.Dir}}", "./...")
 	cmd.Stdout = nil
@@ -243,7 +245,8 @@ func processorTime(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// relative returns a folder as the lists name it, relative to the root of the repository, which is the working folder.
+// relative returns a folder relative to the root of the repository, as it is in the lists. The root is the working
+// folder.
 func relative(folder string) string {
 	root, err := os.Getwd()
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// longest is the number of packages in the table.
+// longest is the maximum number of packages in the table.
 const longest = 20
 
-// A table says which packages and modules took the time of a run.
+// A table shows which packages and modules used the time of a run.
 type table struct {
 	records []record
 	modules []moduleTime
@@ -84,7 +84,8 @@ func (t table) printPackages(w io.Writer) {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()) }
 
-// memory is the file with the durations of the last run. It only affects the order: nothing fails without it.
+// memory is the file with the durations of the last run. It only affects the order of packages. Without it nothing
+// fails.
 const memory = "bin/testrun.json"
 
 func remembered() map[string]time.Duration {

@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// treeHash hashes the contents of all files of the working tree except the page, including uncommitted files and those
-// that a user's settings of git hide. Files that the repository ignores are build results.
+// treeHash returns a hash of the contents of all files of the working tree, except the page. It includes uncommitted
+// files, and files that a user's git settings hide. It does not include files that the repository ignores, which are
+// build results.
 func treeHash(ctx context.Context) (string, error) { return hashOf(ctx, "HEAD", true) }
 
 // hashOf hashes the contents of a commit, or of the working tree on top of it.
@@ -69,7 +70,7 @@ func git(ctx context.Context, env []string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// lock keeps a second proof of the same checkout out until the returned function is called, or this process ends.
+// lock prevents a second proof of the same checkout until the returned function is called or this process ends.
 func lock(file string) (unlock func(), err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package trials tests what an operator may expect of the library when the platform gives wrong
-// answers or loses stored data. Its tests use only public packages of the library, and each
-// states what must hold. It has no other code.
+// Package trials tests the library when the platform responds incorrectly or loses stored data. Each test states what
+// an operator may expect then. The tests use only public packages of the library. The package has no other code.
 package trials

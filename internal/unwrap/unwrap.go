@@ -1,9 +1,8 @@
-// Package unwrap finds what a client can do beyond what it must, also if another one
-// wraps it.
+// Package unwrap finds the optional interfaces that a client implements, also if another client wraps it.
 package unwrap
 
-// As returns a client as a T, or the first that is one among those that it wraps, which
-// a method Unwrap() any returns. It is what errors.As is for errors.
+// As returns the client as a T. If the client is not a T, As calls its method Unwrap() any and examines the wrapped
+// client. It returns false if no wrapped client is a T. It corresponds to errors.As.
 func As[T any](client any) (T, bool) {
 	for {
 		if is, ok := client.(T); ok {

@@ -14,41 +14,39 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Cloud holds disks and assigns their ids. The zero value is an empty cloud.
-// All methods may be called concurrently; the hooks must be set before use.
+// A Cloud holds disks and assigns their ids. The zero value is an empty cloud. Its methods may be called concurrently.
+// Set its fields before use; Relist changes PageSize and Page later.
 type Cloud struct {
-	// Named makes the external name the id, instead of assigning one.
+	// Named makes Create use the external name as the id. By default the cloud assigns the id.
 	Named bool
 
-	// Tokens makes a create with a known token return the disk of that token.
+	// Tokens makes Create return the existing disk if the disk was created with the same token.
 	Tokens bool
 
-	// Window, if set, makes clients able to look up the disk of an attempt, and is how long it may
-	// stay unfound.
+	// Window is the time after its creation in which a search may not find a disk. If it is set, clients can search for
+	// the disk of a creation attempt. The default is no search.
 	Window time.Duration
 
 	// Account is the identity that clients return.
 	Account string
 
-	// Before, if set, is called before each call of a client with its name
-	// (Connect, Observe, Create, Update, Delete). Its error is the answer.
+	// Before, if set, is called before each call of a client, with the name of the call: Connect, Observe, Create, Update,
+	// Delete, Recover or List. If it returns an error, the call has no effect and returns that error.
 	Before func(ctx context.Context, call string, mg resource.Managed) error
 
-	// After, if set, is called when the effect of a call has happened. Its
-	// error is the answer.
+	// After, if set, is called after a call has had its effect. The call returns its error.
 	After func(ctx context.Context, call string, mg resource.Managed) error
 
-	// Swallow, if set, is an error of Before that makes the call succeed
-	// without an effect.
+	// Swallow, if set, is an error for Before to return. The call then has no effect and returns no error.
 	Swallow error
 
-	// Hidden, if set, reports which disks clients do not find.
+	// Hidden, if set, returns whether clients do not find the disk.
 	Hidden func(id string) bool
 
-	// PageSize is how many disks a page of a list has; zero is a hundred.
+	// PageSize is the number of disks in a page of a list. The default is 100.
 	PageSize int
 
-	// Page, if set, changes a page of a list, or its error is the answer.
+	// Page, if set, may change a page of a list. If it returns an error, the call returns that error.
 	Page func(token string, page *managed.ExternalListPage) error
 
 	mu    sync.Mutex
@@ -108,7 +106,7 @@ func (c *Cloud) Disks() []Disk {
 	return all
 }
 
-// Put creates or changes a disk outside of any client.
+// Put creates or changes a disk directly, without a client.
 func (c *Cloud) Put(d Disk) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,14 +116,14 @@ func (c *Cloud) Put(d Disk) {
 	c.disks[d.ID] = d
 }
 
-// Remove removes a disk outside of any client.
+// Remove removes a disk directly, without a client.
 func (c *Cloud) Remove(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.disks, id)
 }
 
-// Calls returns the names of the calls so far.
+// Calls returns the names of the calls since the last Forget, in order.
 func (c *Cloud) Calls() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,14 +131,14 @@ func (c *Cloud) Calls() []string {
 	return slices.Clone(c.calls)
 }
 
-// Forget forgets the calls so far.
+// Forget removes the recorded calls.
 func (c *Cloud) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls = nil
 }
 
-// Count returns how often a call was made.
+// Count returns the number of recorded calls with that name.
 func (c *Cloud) Count(call string) int {
 	n := 0
 	for _, name := range c.Calls() {
@@ -186,17 +184,17 @@ func (c *Cloud) byToken(token string) (Disk, bool) {
 
 type session struct{ cloud *Cloud }
 
-// Identity names the cloud.
+// Identity returns the Account of the cloud.
 func (c *session) Identity() string { return c.cloud.Account }
 
-// A searcher is a session that can look up the disk of an attempt.
+// A searcher is a session that can search for the disk of a creation attempt.
 type searcher struct {
 	session
 
 	window time.Duration
 }
 
-// RecoverCreation looks for the disk that was created with a token.
+// RecoverCreation searches for the disk that was created with a token.
 func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, token string) (bool, error) {
 	if err := s.cloud.enter(ctx, "Recover", mg); err != nil {
 		return false, err
@@ -210,7 +208,7 @@ func (s *searcher) RecoverCreation(ctx context.Context, mg resource.Managed, tok
 	return true, s.cloud.leave(ctx, "Recover", mg)
 }
 
-// RecoveryWindow returns how long a created disk may stay unfound.
+// RecoveryWindow returns the Window of the cloud.
 func (s *searcher) RecoveryWindow() time.Duration { return s.window }
 
 func (c *session) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
@@ -232,14 +230,14 @@ func (c *session) Observe(ctx context.Context, mg resource.Managed) (managed.Ext
 	return o, c.cloud.leave(ctx, "Observe", mg)
 }
 
-// Relist sets PageSize and Page while clients may list.
+// Relist sets PageSize and Page. Clients may list meanwhile.
 func (c *Cloud) Relist(size int, edit func(token string, p *managed.ExternalListPage) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.PageSize, c.Page = size, edit
 }
 
-// ListPage returns a page of the disks, sorted by id. The token is the last id of the page before.
+// ListPage returns a page of the disks, sorted by id. The token is the last id of the previous page.
 func (c *session) ListPage(ctx context.Context, token string) (page managed.ExternalListPage, err error) {
 	if err := c.cloud.enter(ctx, "List", nil); err != nil {
 		return page, err

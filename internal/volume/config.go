@@ -42,7 +42,7 @@ type ProviderConfigList struct {
 func (l *ProviderConfigList) DeepCopyObject() runtime.Object {
 	out := &ProviderConfigList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
 	for i := range l.Items {
-		// a copy of a ProviderConfig is one
+		// a copy of a ProviderConfig is a ProviderConfig
 		out.Items = append(out.Items, *l.Items[i].DeepCopyObject().(*ProviderConfig))
 	}
 

@@ -17,9 +17,8 @@ import (
 // SnapshotKind is the managed kind of snapshots.
 var SnapshotKind = resource.ManagedKind(GroupVersion.WithKind("Snapshot"))
 
-// A Snapshot is a copy of a disk. Its kind uses all features that the runtime has for kinds:
-// policies, references, connection details, a provider configuration, late initialization and
-// an observed generation.
+// A Snapshot is a copy of a disk. Its kind uses all features that the runtime offers to kinds: policies, references,
+// connection details, a provider configuration, late initialization and an observed generation.
 type Snapshot struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -43,7 +42,7 @@ type SnapshotSpec struct {
 	ProviderConfigRef          *commonv1.ProviderConfigReference `json:"providerConfigRef,omitempty"`
 }
 
-// A DeletionPolicy is the type that kinds of other runtimes have of their own.
+// A DeletionPolicy is a deletion policy as kinds of other runtimes have it, each with a type of its own.
 type DeletionPolicy string
 
 // A SnapshotStatus is the observed state.
@@ -63,22 +62,22 @@ func (s *Snapshot) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions.
 func (s *Snapshot) SetConditions(c ...commonv1.Condition) { s.Status.SetConditions(c...) }
 
-// GetObservedGeneration returns the generation that the status is about.
+// GetObservedGeneration returns the generation that the status describes.
 func (s *Snapshot) GetObservedGeneration() int64 { return s.Status.GetObservedGeneration() }
 
-// SetObservedGeneration sets the generation that the status is about.
+// SetObservedGeneration sets the generation that the status describes.
 func (s *Snapshot) SetObservedGeneration(g int64) { s.Status.SetObservedGeneration(g) }
 
-// GetLastHandledReconcileAt returns the request that was handled last.
+// GetLastHandledReconcileAt returns the last handled value of the reconcile request annotation.
 func (s *Snapshot) GetLastHandledReconcileAt() string { return s.Status.GetLastHandledReconcileAt() }
 
-// SetLastHandledReconcileAt sets the request that was handled last.
+// SetLastHandledReconcileAt sets the last handled value of the reconcile request annotation.
 func (s *Snapshot) SetLastHandledReconcileAt(token string) { s.Status.SetLastHandledReconcileAt(token) }
 
-// GetConnectionDetailsHash returns the hash of the details that were published last.
+// GetConnectionDetailsHash returns the hash of the last published connection details.
 func (s *Snapshot) GetConnectionDetailsHash() string { return s.Status.GetConnectionDetailsHash() }
 
-// SetConnectionDetailsHash sets the hash of the details that were published last.
+// SetConnectionDetailsHash sets the hash of the last published connection details.
 func (s *Snapshot) SetConnectionDetailsHash(hash string) { s.Status.SetConnectionDetailsHash(hash) }
 
 // GetManagementPolicies returns the policies in the spec.
@@ -94,7 +93,7 @@ func (s *Snapshot) GetWriteConnectionSecretToReference() *commonv1.LocalSecretRe
 	return s.Spec.WriteConnectionSecretToRef
 }
 
-// GetProviderConfigReference returns the configuration.
+// GetProviderConfigReference returns the reference to the provider configuration.
 func (s *Snapshot) GetProviderConfigReference() *commonv1.ProviderConfigReference {
 	return s.Spec.ProviderConfigRef
 }
@@ -126,7 +125,7 @@ func (s *Snapshot) want(d Disk) Disk {
 
 func (s *Snapshot) show(d Disk) { s.Status.ID = d.ID }
 
-// fill sets the fields that the user left to the cloud, and reports whether there was one.
+// fill sets the fields that the user left to the cloud, and returns whether there were any.
 func (s *Snapshot) fill(d Disk) bool {
 	if s.Spec.Tier != "" || d.Tier == "" {
 		return false

@@ -1,6 +1,5 @@
-// Package volume is for tests and examples of the library: a kind of managed
-// resource whose external names are assigned by the external system, and a cloud
-// in memory that assigns them. Start with Cloud.
+// Package volume is for tests and examples of the library. It has a kind of managed resource whose external names are
+// assigned by the external system, and a cloud in memory that assigns them. Start with Cloud.
 package volume
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// GroupVersion of the kind.
+// GroupVersion is the API group and version of the kinds.
 var GroupVersion = schema.GroupVersion{Group: "example.moorage.dev", Version: "v1"}
 
 // Kind is the managed kind.
@@ -42,7 +41,7 @@ type Status struct {
 	ID        string `json:"id,omitempty"`
 	SizeGiB   int64  `json:"sizeGiB,omitempty"`
 	UsedBytes int64  `json:"usedBytes,omitempty"`
-	// Pruned is not in the schema of the CRD.
+	// Pruned is not in the schema of the CRD, so an API server removes it.
 	Pruned string `json:"pruned,omitempty"`
 }
 
@@ -79,7 +78,7 @@ func (v *Volume) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// A List of volumes.
+// A List is a list of volumes.
 type List struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`

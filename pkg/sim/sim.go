@@ -7,10 +7,10 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim/search"
 )
 
-// What a run is made of, and its result.
+// Types to describe and make a run, and its result.
 type (
-	// A Schedule is one run: a scenario in a class of external system, and the faults in it. Its String is one line,
-	// which ParseSchedule reads.
+	// A Schedule describes one run: a scenario, a class of external system, and faults. Its String is one line, which
+	// ParseSchedule reads.
 	Schedule = sim.Schedule
 
 	// A Fault is injected at the n-th start of an operation.
@@ -43,25 +43,29 @@ type (
 	Explorer = search.Explorer
 )
 
-// The kinds of the objects of schedules, besides Namespaces and Secrets. A Definition has no namespace.
+// The kinds of objects in schedules, in addition to Namespaces and Secrets. Buckets and Replicas are managed resources.
+// A Definition is a CustomResourceDefinition with metadata only, and has no namespace.
 type (
 	Bucket     = sim.Bucket
 	Replica    = sim.Replica
 	Definition = sim.Definition
 )
 
-// Properties are what every schedule is checked for, by the name that a Violation has.
+// Properties describes the properties that every run has to satisfy. The keys are the names that a Violation has.
 var Properties = sim.Properties
 
-// Scheme returns the scheme of the objects of schedules. All calls return the same one, which must not be changed.
+// Scheme returns the scheme of the kinds of objects in schedules. All calls return one shared scheme, which must not be
+// modified.
 func Scheme() *runtime.Scheme { return sim.Scheme() }
 
-// ParseSchedule parses the String of a schedule. It returns an error if the syntax or a kind of fault is unknown; a
-// run returns one if the scenario or the class is.
+// ParseSchedule parses the String of a schedule. It returns an error if the syntax is wrong or a kind of fault is
+// unknown. It does not check the names of the scenario and the class: running the schedule returns an error if one of
+// them is unknown.
 func ParseSchedule(line string) (Schedule, error) { return sim.ParseSchedule(line) }
 
-// Faultless returns a schedule without faults for each scenario in each class of external system that it has.
+// Faultless returns schedules without faults: one for each scenario and each class of external system that the scenario
+// supports.
 func Faultless() []Schedule { return sim.Faultless() }
 
-// New returns a Simulator. It has to be called outside of the bubbles of testing/synctest in which it runs schedules.
+// New returns a Simulator. Call it outside the bubbles of testing/synctest in which the Simulator runs schedules.
 func New() *Simulator { return sim.New() }

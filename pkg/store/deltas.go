@@ -34,9 +34,9 @@ type Delta[T any] struct {
 	// Revision is the revision of the change.
 	Revision uint64
 
-	// Old is the previous object, and the zero value if Created. If Deleted it is the last object that the watch
-	// reported: the zero value if no state of the entry could be decoded. New is the current object, and the zero
-	// value if Deleted. New is Old of the next delta: do not modify them.
+	// Old is the previous object. It is the zero value if Type is Created. If Type is Deleted, Old is the last object that
+	// the watch reported, or the zero value if no state of the entry could be decoded. New is the current object, and the
+	// zero value if Type is Deleted. Do not modify either: New is also Old of the next delta.
 	Old, New T
 
 	// Initial is true if the object existed when the watch started.
@@ -49,8 +49,8 @@ type Delta[T any] struct {
 	Epoch string
 }
 
-// Deltas are the deltas of a running watch. Use WatchDeltas; the zero value is not usable. Its owner receives until
-// the channel is closed, or calls Stop.
+// Deltas are the deltas of a running watch. Use WatchDeltas; the zero value is not usable. The owner receives from
+// Events until the channel is closed, or calls Stop.
 type Deltas[T Object] struct {
 	watcher Watcher[T]
 	out     chan Delta[T]
@@ -58,10 +58,10 @@ type Deltas[T Object] struct {
 	done    chan struct{}
 }
 
-// WatchDeltas watches a store, distinguishes creations from updates, and returns the last object with each
-// deletion. It is for adapters to another model of objects. It keeps the last object of each key in memory during
-// the watch. Each watch starts with the existing objects, as Created and Initial. To follow a store across several
-// watches, use an Informer, whose notifications have the same information.
+// WatchDeltas watches a store, distinguishes creations from updates, and returns the last object with each deletion. It
+// is for adapters that convert objects of a store to another API. It keeps the last object of each key in memory during
+// the watch. Each watch starts with the existing objects, as Created and Initial. To keep one history across several
+// watches, use an Informer: its notifications have the same information.
 //
 // Deltas do not include the deletion of an entry that the watch never reported. A store may report only the last of
 // several successive states of an entry. Errors are those of Watch.

@@ -48,8 +48,8 @@ func deltas(t *testing.T, c *store.Deltas[*storetest.Thing], n int) (out []strin
 	return out
 }
 
-// TestDeltas: creations and updates are distinguished, a deletion has the last object, and an unreported entry is
-// not reported as deleted.
+// TestDeltas checks that creations and updates are distinguished, a deletion has the last object, and an unreported
+// entry is not reported as deleted.
 func TestDeltas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -119,7 +119,8 @@ func (s *scriptedStore) Watch(context.Context, ...store.WatchOption) (store.Watc
 
 func (s *scriptedStore) Events() <-chan store.Event[*storetest.Thing] { return s.events }
 
-// TestDeltasUnreportedDeletion: a snapshot of NATS may have the deletion of an entry that the watch never reported.
+// TestDeltasUnreportedDeletion checks that a snapshot of NATS may have the deletion of an entry that the watch never
+// reported.
 func TestDeltasUnreportedDeletion(t *testing.T) {
 	s := &scriptedStore{Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 3)}
 	s.events <- store.Event[*storetest.Thing]{Op: store.Delete, Key: "deleted-before", Revision: 1}
@@ -168,7 +169,7 @@ func TestDeltasStop(t *testing.T) {
 	})
 }
 
-// TestNotificationType: notifications of an informer have the type of the change.
+// TestNotificationType checks that notifications of an informer have the type of the change.
 func TestNotificationType(t *testing.T) {
 	a, b := storetest.NewThing("a", 1), storetest.NewThing("a", 2)
 	for name, tc := range map[string]struct {

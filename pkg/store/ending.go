@@ -2,9 +2,9 @@ package store
 
 import "sync"
 
-// An Ending implements Err and Stop of a Watcher: a watch ends once, for one reason. It is for authors of adapters,
-// who embed it in their Watcher. Use NewEnding; the zero value is not usable. Its methods may be called
-// concurrently.
+// An Ending implements the methods Err and Stop of a Watcher. It records the one reason for which a watch ended. It is
+// for authors of adapters, who embed it in their Watcher. Use NewEnding; the zero value is not usable. Its methods may
+// be called concurrently.
 type Ending struct {
 	once sync.Once
 	done chan struct{}

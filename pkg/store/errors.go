@@ -6,8 +6,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Errors of stores, to branch on with errors.Is. An error that matches none of them says nothing about the object: the
-// store was unreachable or did not respond.
+// Errors of stores, to branch on with errors.Is. An error that matches none of them means that the store was
+// unreachable or did not respond. The object may or may not exist, and a write may or may not have happened.
 var (
 	// ErrNotFound: there is no object with that key.
 	ErrNotFound = errors.New("not found")

@@ -24,20 +24,22 @@ type InformerOptions struct {
 	// removed without an event. The default is DefaultResync. A negative value disables it.
 	Resync time.Duration
 
-	// MinBackoff and MaxBackoff limit the backoff before a new watch. The backoff doubles while watches end before
-	// their snapshot is complete. It is reduced by the duration of such a watch, so that a store that blocks until a
-	// timeout is not delayed further. The defaults are DefaultMinBackoff and DefaultMaxBackoff. There is no backoff
-	// before the first watch.
+	// MinBackoff and MaxBackoff limit the backoff before a new watch. The backoff doubles while watches end before their
+	// snapshot is complete. The duration of the ended watch is subtracted from the backoff, so a store that blocks until a
+	// timeout is not delayed further. The defaults are DefaultMinBackoff and DefaultMaxBackoff. There is no backoff before
+	// the first watch.
 	MinBackoff time.Duration
 	MaxBackoff time.Duration
 
-	// MaxVanished is the number of objects that may be missing at a time, without an event and in a store whose
-	// entries do not expire, and still count as deleted. If more are missing, they are held: a damaged disk loses
-	// many objects. The default is DefaultMaxVanished. A negative value removes the limit.
+	// MaxVanished is the number of objects that may disappear at once, without an event, and still count as deleted. It
+	// applies to stores whose entries do not expire. If more objects are missing, the informer holds them (see Informer),
+	// because a damaged disk loses many objects at once. The default is DefaultMaxVanished. A negative value removes the
+	// limit.
 	MaxVanished int
 
-	// Logger receives messages about ended watches, entries that cannot be decoded, and replaced stores. The default
-	// is the logger of SetDefaultLogger, which package storecontroller calls; without it messages are discarded.
+	// Logger receives messages about ended watches, entries that cannot be decoded, and replaced stores. The default is
+	// the logger given to SetDefaultLogger, which package storecontroller calls. Without either logger, messages are
+	// discarded.
 	Logger logging.Logger
 }
 
@@ -79,12 +81,13 @@ type Notification[T Object] struct {
 // Type returns Created, Updated or Deleted, and never Synced. Old is the last object of a deletion.
 func (n Notification[T]) Type() DeltaType { return typeOf(n.Op, n.Old) }
 
-// An Informer keeps a cache of a store. When a watch ends, it watches again and compares the cache with the
-// snapshot. A key that is missing in a snapshot or a list counts as deleted only after a live read of it.
+// An Informer keeps a cache of a store. When a watch ends, the informer starts another one and compares the cache with
+// its snapshot. A key that is missing in a snapshot or a list counts as deleted only after a live read has not found it
+// either.
 //
 // If the store was created again or restored from a backup, or if too many keys are missing at once, the missing
-// objects were lost and not deleted. The informer holds such keys: handlers are not notified of them until the
-// object exists again, the store reports its deletion, or Release is called.
+// objects were lost and not deleted. The informer holds the keys of lost objects. Handlers are not notified of a held
+// key until its object exists again, the store reports its deletion, or Release is called.
 //
 // Use NewInformer; the zero value is not usable. Its methods may be called concurrently, before and after Start.
 type Informer[T Object] struct {
@@ -106,8 +109,8 @@ func NewInformer[T Object](s Store[T], o InformerOptions) *Informer[T] {
 // Store returns the store of the informer.
 func (i *Informer[T]) Store() Store[T] { return i.store }
 
-// SetDefaultLogger sets the logger to use if InformerOptions.Logger is not set. Only the first call has an effect:
-// of several controllers that share the informer, one provides the logger. A nil logger is ignored.
+// SetDefaultLogger sets the logger to use if InformerOptions.Logger is not set. Only the first call has an effect, so
+// one of the controllers that share the informer provides the logger. A nil logger is ignored.
 func (i *Informer[T]) SetDefaultLogger(l logging.Logger) {
 	if l != nil {
 		i.defaultLogger.CompareAndSwap(nil, &l)
@@ -129,8 +132,8 @@ func (i *Informer[T]) logger() logging.Logger {
 // NeedLeaderElection returns false: a manager also starts the informer on replicas that are not the leader.
 func (i *Informer[T]) NeedLeaderElection() bool { return false }
 
-// Start follows the store until the context ends, and then returns nil. Further calls wait for the end as well, so
-// several controllers may share an informer.
+// Start watches the store until the context ends, and then returns nil. Further calls only wait for the end of the
+// first, so several controllers may share an informer.
 func (i *Informer[T]) Start(ctx context.Context) error {
 	first := false
 	i.once.Do(func() { first = true })
@@ -230,8 +233,8 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 		i.store.Name())
 }
 
-// WaitForRevision waits until the cache includes all changes up to the revision, such as the revision of a written
-// object. The revision is of the current epoch.
+// WaitForRevision waits until the cache includes all changes up to the revision. The revision is, for instance, that of
+// an object the caller has written, in the current epoch of the store.
 func (i *Informer[T]) WaitForRevision(ctx context.Context, revision uint64) error {
 	return errors.Wrapf(i.await(ctx, func() bool { return i.revision >= revision }),
 		"cannot wait for revision %d of store %s", revision, i.store.Name())

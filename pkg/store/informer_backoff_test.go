@@ -37,8 +37,8 @@ func (s *unreachableStore) Watch(ctx context.Context, o ...store.WatchOption) (s
 	return s.Store.Watch(ctx, o...)
 }
 
-// TestWatchBackoff: an informer follows a store within MinBackoff after an outage if failed watches block, and
-// within MaxBackoff if they fail at once.
+// TestWatchBackoff checks that an informer follows a store within MinBackoff after an outage if failed watches block,
+// and within MaxBackoff if they fail at once.
 func TestWatchBackoff(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

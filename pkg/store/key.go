@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// ValidKey returns whether every store accepts the key: parts of letters, digits and -/_= that dots separate, none
-// of them empty. A NATS key-value bucket accepts the same keys.
+// ValidKey returns whether every store accepts the key. Such a key consists of parts that dots separate. No part is
+// empty, and each has only letters, digits and the characters -/_=. A NATS key-value bucket accepts the same keys.
 func ValidKey(key string) bool {
 	for part := range strings.SplitSeq(key, ".") {
 		if part == "" || strings.IndexFunc(part, notInKey) >= 0 {

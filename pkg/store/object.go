@@ -33,7 +33,7 @@ type Metadata struct {
 	// Finalizers keep an object that is being deleted until their owners have removed all of them.
 	Finalizers []string `json:"finalizers,omitempty"`
 
-	// CreationTimestamp is set by Create.
+	// CreationTimestamp is the time of Create.
 	CreationTimestamp time.Time `json:"creationTimestamp,omitzero"`
 
 	// DeletionTimestamp is set by Delete if there are finalizers. It cannot be unset.
@@ -42,14 +42,13 @@ type Metadata struct {
 	// Owners are the objects that this one was created for.
 	Owners []Owner `json:"owners,omitempty"`
 
-	// Extra is metadata of another model of objects, by field. Stores ignore it, it does not count for Generation,
-	// and its values must not be modified in place.
+	// Extra holds metadata of another API, by field. Stores ignore Extra, and its changes do not count for Generation. Its
+	// values must not be modified in place.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// An Owner names the object that another object was created for, with the state of the owner's store at that time.
-// By its epoch and revision a garbage collector distinguishes an owner that was deleted from one that was lost with
-// its store.
+// An Owner names the object that another object was created for, with the state of the owner's store at that time. A
+// garbage collector uses its epoch and revision to distinguish a deleted owner from one that was lost with its store.
 type Owner struct {
 	// Kind and Key identify the owner.
 	Kind string `json:"kind"`
@@ -58,14 +57,14 @@ type Owner struct {
 	// UID is the UID of the owner.
 	UID string `json:"uid,omitempty"`
 
-	// Epoch and Revision are the state of the owner's store when this was written.
+	// Epoch and Revision are the state of the owner's store when the reference was written.
 	Epoch    string `json:"epoch,omitempty"`
 	Revision uint64 `json:"revision,omitempty"`
 }
 
-// An Object is a value that a Store can hold, usually a pointer to a struct with the fields Metadata, Spec and
-// Status. GetMetadata returns a pointer into the object, and is nil only if the object is. The object marshals to a
-// JSON object.
+// An Object is a value that a Store can hold, usually a pointer to a struct with the fields Metadata, Spec and Status.
+// It marshals to a JSON object. GetMetadata returns a pointer into the object. It returns nil only if the object is
+// nil.
 type Object interface {
 	GetMetadata() *Metadata
 }

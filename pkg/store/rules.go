@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// The fields of a value that are not the object's own.
+// The fields of a value that the store manages; all other fields belong to the object.
 const (
 	fieldMetadata = "metadata"
 	fieldStatus   = "status"
@@ -40,10 +40,10 @@ type Stored struct {
 
 // A Change is the write that an adapter has to do.
 type Change struct {
-	// Value is the value to write. It is nil if the entry is to be removed, or if there is nothing to do.
+	// Value is the value to write. It is nil if the entry has to be removed, or if there is nothing to do.
 	Value []byte
 
-	// Remove is true if the entry is to be removed.
+	// Remove is true if the entry has to be removed.
 	Remove bool
 }
 
@@ -167,7 +167,7 @@ func randomUID() string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// A document holds the fields of a value, so that fields which T does not have are kept.
+// A document holds the fields of a value, including fields that T does not have.
 type document map[string]json.RawMessage
 
 // parse returns the fields and the metadata of an object.
@@ -205,7 +205,7 @@ func read(stored Stored) (document, *Metadata, error) {
 	return d, m, nil
 }
 
-// parsePair parses both, and checks that the object is based on the stored value.
+// parsePair parses both values, and checks that the object is based on the stored value.
 func parsePair(stored Stored, obj Object) (old document, was *Metadata, d document, m *Metadata, err error) {
 	if d, m, err = parse(obj); err != nil {
 		return nil, nil, nil, nil, err
@@ -243,7 +243,7 @@ func (d document) desired() document {
 	return out
 }
 
-// change returns the value with that metadata.
+// change returns a change that writes the document with the metadata.
 func (d document) change(m *Metadata) (Change, error) {
 	if m.Key == "" {
 		return Change{}, errors.Wrap(ErrInvalid, "object has no key")
@@ -258,7 +258,7 @@ func (d document) change(m *Metadata) (Change, error) {
 	return Change{Value: value}, errors.Wrap(err, "cannot encode object")
 }
 
-// changeFrom returns no change if the value is equal to the stored one.
+// changeFrom returns the change from the stored value. The change is empty if the new value is equal to it.
 func (d document) changeFrom(stored Stored, m *Metadata) (Change, error) {
 	c, err := d.change(m)
 	if err != nil {

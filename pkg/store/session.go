@@ -53,8 +53,8 @@ func (s *session[T]) apply(e Event[T], from origin) {
 // maxLiveReads limits the live reads of unknown keys in one snapshot or list.
 const maxLiveReads = 1000
 
-// dropStale removes keys from the snapshot that a stale replica still has although they were deleted: the cache
-// does not have them, and neither does a live read. After a restore from a backup the objects exist, and are kept.
+// dropStale removes deleted keys from the snapshot that a stale replica still has. Neither the cache nor a live read
+// finds these keys. After a restore from a backup a live read finds the objects, and dropStale keeps them.
 func (s *session[T]) dropStale(ctx context.Context, e Event[T]) error {
 	i := s.informer
 	if !i.continues(State{Epoch: e.Epoch, Revision: e.Revision}) {

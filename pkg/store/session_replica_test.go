@@ -48,8 +48,8 @@ func (s *staleReplica) List(ctx context.Context, o ...store.ListOption) iter.Seq
 	}
 }
 
-// TestStaleReplica: a key that only a stale replica has is not reported again, and is not taken for a sign of a
-// restore: other missing keys are reported as deleted.
+// TestStaleReplica checks that a key that only a stale replica has is not reported again, and is not taken for a sign
+// of a restore: other missing keys are reported as deleted.
 func TestStaleReplica(t *testing.T) {
 	for name, trigger := range map[string]func(*staleReplica){
 		"List": func(*staleReplica) { <-time.After(10 * time.Minute) },

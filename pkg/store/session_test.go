@@ -15,8 +15,8 @@ type namedStore struct{ Store[*thing] }
 
 func (namedStore) Name() string { return "things" }
 
-// TestHoldBeforeNotify: after a store was replaced, the missing objects are held before handlers are notified of
-// the new objects.
+// TestHoldBeforeNotify checks that after a store was replaced, the missing objects are held before handlers are
+// notified of the new objects.
 func TestHoldBeforeNotify(t *testing.T) {
 	i := NewInformer[*thing](namedStore{}, InformerOptions{})
 	i.entries["old"] = entry[*thing]{revision: 7, object: &thing{}, known: true}

@@ -19,7 +19,7 @@ type state[T Object] struct {
 	waiters  map[chan struct{}]struct{}
 }
 
-// An entry has no object if it was never decoded.
+// An entry is a key in the cache. It has no object if no value of the key could be decoded.
 type entry[T Object] struct {
 	revision    uint64
 	object      T
@@ -36,8 +36,8 @@ func newState[T Object]() state[T] {
 	return state[T]{entries: map[string]entry[T]{}, indexes: map[string]*index[T]{}, waiters: map[chan struct{}]struct{}{}}
 }
 
-// AddHandler calls handle for all existing objects, and then for each change, until remove is called or the
-// informer ends. Calls are sequential and in order. handle must not block or call the informer.
+// AddHandler calls handle for all existing objects, and then for each change, until remove is called or the informer
+// ends. Calls are sequential and in the order of changes. handle must not block or call the informer.
 func (i *Informer[T]) AddHandler(handle func(Notification[T])) (remove func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -98,8 +98,8 @@ func (i *Informer[T]) List() []T {
 	return out
 }
 
-// Has returns whether there is an entry of the key, decodable or not, and whether the key is held: lost with its
-// store, and not known to be deleted.
+// Has returns whether the cache has an entry of the key, decodable or not. held is true if the object was lost with its
+// store and is not known to be deleted.
 func (i *Informer[T]) Has(key string) (exists, held bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -108,8 +108,8 @@ func (i *Informer[T]) Has(key string) (exists, held bool) {
 	return ok && !e.held, e.held
 }
 
-// Undecodable returns whether the current value of the key cannot be decoded. Get then returns the last object that
-// could.
+// Undecodable returns whether the current value of the key cannot be decoded. Get then returns the last state of the
+// object that was decoded.
 func (i *Informer[T]) Undecodable(key string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -241,9 +241,9 @@ func (i *Informer[T]) setEpoch(e Event[T], snapshot []Event[T], rewatch bool) (r
 	return replaced
 }
 
-// contradicts returns whether a snapshot contradicts the cache, which was complete up to its revision: the snapshot
-// has an object of that time with another revision. Then the store was restored from a backup and has been written
-// since.
+// contradicts returns whether a snapshot contradicts the cache, which was complete up to its revision. It does if an
+// object in the snapshot is not newer than that revision, and the cache has another revision of the object. Then the
+// store was restored from a backup and has been written since.
 func (i *Informer[T]) contradicts(snapshot []Event[T]) bool {
 	last := map[string]Event[T]{}
 	for _, e := range snapshot {
@@ -259,8 +259,8 @@ func (i *Informer[T]) contradicts(snapshot []Event[T]) bool {
 	return false
 }
 
-// isUnknown returns whether the cache, although it is complete up to its revision, does not have an object of that
-// time.
+// isUnknown returns whether the cache lacks an object that it should have: the revision is not newer than the one up to
+// which the cache is complete.
 func (i *Informer[T]) isUnknown(key string, revision uint64) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -268,8 +268,8 @@ func (i *Informer[T]) isUnknown(key string, revision uint64) bool {
 	return i.synced && revision <= i.revision && i.entries[key].revision == 0
 }
 
-// continues returns whether a state can follow the state of the cache: the epoch is the same, and the revision not
-// older.
+// continues returns whether a state can come after the state of the cache: the epoch is equal, and the revision is not
+// lower.
 func (i *Informer[T]) continues(now State) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -277,7 +277,7 @@ func (i *Informer[T]) continues(now State) bool {
 	return now.Epoch == i.epoch && now.Revision >= i.revision
 }
 
-// missing returns the keys of the cache that are not in seen and not held, sorted.
+// missing returns the keys of the cache that are not in seen, sorted. It omits held keys.
 func (i *Informer[T]) missing(seen map[string]struct{}) []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -292,7 +292,7 @@ func (i *Informer[T]) missing(seen map[string]struct{}) []string {
 	return out
 }
 
-// keys returns the keys that can be missing in a list.
+// keys returns the keys that a list can be expected to have.
 func (i *Informer[T]) keys() []string { return i.missing(nil) }
 
 // hold marks keys as lost.

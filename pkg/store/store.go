@@ -43,7 +43,7 @@ type Event[T any] struct {
 	// Key is the key of the entry. It is empty if Synced.
 	Key string
 
-	// Revision is the revision of the change. Events are in the order of revisions, also within a snapshot.
+	// Revision is the revision of the change. Events are in the order of their revisions, also within a snapshot.
 	Revision uint64
 
 	// Object is the object after a Put, with its revision. The receiver owns it.
@@ -53,15 +53,15 @@ type Event[T any] struct {
 	// not affected.
 	Err error
 
-	// Synced is true if the watch has reported all changes up to Revision. The first such event ends the snapshot,
-	// which has one event per key; others may follow at any time.
+	// Synced is true if the event reports no change: the watch has reported all changes up to Revision. The first such
+	// event ends the snapshot, which has one event per key. Further events with Synced may follow at any time.
 	Synced bool
 
 	// Epoch is the epoch of the store if Synced. See State.
 	Epoch string
 }
 
-// A State describes a store as a whole.
+// A State is the state of a store: its epoch and its revision.
 type State struct {
 	// Epoch identifies the store between its creation and its deletion. Revisions of different epochs cannot be
 	// compared. A store that was restored from a backup may keep its epoch; then its revision is lower.
@@ -70,8 +70,8 @@ type State struct {
 	// Revision is the revision of the last change.
 	Revision uint64
 
-	// Expires is true if entries have a TTL and may expire without an event. In other stores many missing entries
-	// are a sign of lost data.
+	// Expires is true if entries have a TTL and may expire without an event. If it is false, many missing entries are a
+	// sign of lost data.
 	Expires bool
 }
 
@@ -84,8 +84,8 @@ type Store[T Object] interface {
 	// State returns the current epoch and revision.
 	State(ctx context.Context) (State, error)
 
-	// Get returns the current object of the key: it includes every write that was acknowledged before the call. It
-	// may return ErrNotFound, ErrUndecodable, ErrInvalid.
+	// Get returns the object of the key. The result includes every write that was acknowledged before the call. It may
+	// return ErrNotFound, ErrUndecodable, ErrInvalid.
 	Get(ctx context.Context, key string) (T, error)
 
 	// List yields the objects in no particular order. It yields an EntryError for an entry that cannot be decoded,
@@ -102,8 +102,8 @@ type Store[T Object] interface {
 	// left. It may return ErrConflict, ErrNotFound, ErrInvalid, ErrTooLarge.
 	Update(ctx context.Context, obj T) (T, error)
 
-	// UpdateStatus replaces only the status, with the conditions and errors of Update. Fields that T does not have
-	// are kept in the rest of the object.
+	// UpdateStatus replaces only the status, with the conditions and errors of Update. It keeps all other fields of the
+	// stored object, including fields that T does not have.
 	UpdateStatus(ctx context.Context, obj T) (T, error)
 
 	// Delete removes the object, or sets its deletion timestamp if it has finalizers. It may return ErrNotFound,
@@ -115,20 +115,20 @@ type Store[T Object] interface {
 	Watch(ctx context.Context, o ...WatchOption) (Watcher[T], error)
 }
 
-// A Watcher is a running watch. Its owner receives until the channel is closed, or calls Stop.
+// A Watcher is a running watch. The owner receives from Events until the channel is closed, or calls Stop.
 type Watcher[T any] interface {
 	// Events returns the channel of events. It is closed when the watch ends.
 	Events() <-chan Event[T]
 
-	// Err returns why the channel was closed: ErrWatchEnded, ErrReplaced or the error of the context. It returns nil
-	// after Stop, and while the channel is open.
+	// Err returns the reason for which the channel was closed: ErrWatchEnded, ErrReplaced or the error of the context. It
+	// returns nil after Stop, and while the channel is open.
 	Err() error
 
 	// Stop ends the watch and releases its resources. It may be called again.
 	Stop()
 }
 
-// A Selection holds the settings of list and watch options.
+// A Selection holds the combined list or watch options.
 type Selection struct {
 	// Prefix is the prefix of the selected keys.
 	Prefix string
@@ -156,7 +156,7 @@ type withPrefix string
 func (p withPrefix) ToList(s *Selection)  { s.Prefix = string(p) }
 func (p withPrefix) ToWatch(s *Selection) { s.Prefix = string(p) }
 
-// ListSelection returns the settings of the options.
+// ListSelection applies list options to an empty Selection and returns it.
 func ListSelection(o ...ListOption) Selection {
 	var s Selection
 	for _, apply := range o {
@@ -166,7 +166,7 @@ func ListSelection(o ...ListOption) Selection {
 	return s
 }
 
-// WatchSelection returns the settings of the options.
+// WatchSelection applies watch options to an empty Selection and returns it.
 func WatchSelection(o ...WatchOption) Selection {
 	var s Selection
 	for _, apply := range o {
@@ -178,10 +178,10 @@ func WatchSelection(o ...WatchOption) Selection {
 
 // Preconditions restrict a deletion.
 type Preconditions struct {
-	// UID is the required UID of the object; empty is any.
+	// UID is the required UID of the object. Empty, the default, allows any UID.
 	UID string
 
-	// Revision is the required revision of the object; 0 is any.
+	// Revision is the required revision of the object. 0, the default, allows any revision.
 	Revision uint64
 }
 
@@ -198,7 +198,7 @@ func IfRevision(revision uint64) DeleteOption {
 	return func(p *Preconditions) { p.Revision = revision }
 }
 
-// DeletePreconditions returns the settings of the options.
+// DeletePreconditions applies delete options to empty Preconditions and returns them.
 func DeletePreconditions(o ...DeleteOption) Preconditions {
 	var p Preconditions
 	for _, apply := range o {

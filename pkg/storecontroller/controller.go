@@ -37,9 +37,9 @@ type Controller[T store.Object] struct {
 	lastWrites map[string]uint64 // revision of the controller's last write, by key
 }
 
-// New returns a controller for the objects of the informer, and adds it and all informers of stores that it needs
-// to the manager. kind is the kind of the primaries in the marks of secondaries and in events. The name is unique
-// in a process.
+// New returns a controller for the objects of the informer. It adds to the manager the controller and the informers of
+// all stores that the controller needs. kind is the kind of the primaries in events, and in the marks that name the
+// owner of a secondary (see Marks). The name is unique in a process.
 //
 // Without a manager New adds nothing: the caller starts the controller and its Informers, and there is no leader
 // election.
@@ -48,9 +48,10 @@ func New[T store.Object](mgr manager.Manager, name, kind string, primary *store.
 	return NewFunc(mgr, name, kind, primary, func(*Controller[T]) Reconciler[T] { return r }, o, deps...)
 }
 
-// NewFunc is New for a reconciler that calls methods of its controller: to mark secondaries, to write primaries, to
-// record events. NewFunc calls build once, before anything runs, with the controller that it returns. build may
-// keep the controller, but must not call its methods. It is an error if build returns nil.
+// NewFunc creates a controller whose reconciler calls methods of the controller, to mark secondaries, to write
+// primaries or to record events. NewFunc calls build once, with the controller that it returns, before anything runs.
+// build may store the controller in the reconciler, but must not call its methods. NewFunc returns an error if build is
+// nil or returns nil. Otherwise it does what New does.
 func NewFunc[T store.Object](
 	mgr manager.Manager, name, kind string, primary *store.Informer[T], build func(c *Controller[T]) Reconciler[T],
 	o Options, deps ...Dependency,
@@ -111,7 +112,7 @@ func (c *Controller[T]) build(mgr manager.Manager, deps []Dependency) error {
 	return c.bind(b, deps)
 }
 
-// logConstructor adds the key of the request to the logger of a pass.
+// logConstructor returns a function that adds the key of a request to the logger of its reconcile.
 func logConstructor(l logr.Logger) func(*Request) logr.Logger {
 	return func(req *Request) logr.Logger {
 		if req == nil {
@@ -162,7 +163,7 @@ func (c *Controller[T]) Start(ctx context.Context) error {
 // Informers returns the informers of all stores. Without a manager, the caller starts each of them.
 func (c *Controller[T]) Informers() []manager.Runnable { return c.informers }
 
-// NeedLeaderElection returns whether the manager starts the controller only on the leader, as the options say.
+// NeedLeaderElection returns whether the manager starts the controller only on the leader. The options set it.
 func (c *Controller[T]) NeedLeaderElection() bool {
 	l, ok := c.inner.(manager.LeaderElectionRunnable)
 
@@ -184,9 +185,9 @@ func (c *Controller[T]) Enqueue(keys ...string) { c.pusher.Push(keys...) }
 // EnqueueAfter enqueues primaries after the delay.
 func (c *Controller[T]) EnqueueAfter(d time.Duration, keys ...string) { c.pusher.PushAfter(d, keys...) }
 
-// Owner returns the reference that marks an object in a store as a secondary of the primary: add it to
-// Metadata.Owners. Before the informer has followed the store, for instance in a unit test of a Reconciler, Owner
-// reads the epoch from the store. If the store does not answer within StateTimeout, the reference has no epoch.
+// Owner returns the reference that marks an object in a store as a secondary of the primary. Add the reference to
+// Metadata.Owners. Before the first complete snapshot of the informer, for instance in a unit test of a Reconciler,
+// Owner reads the epoch from the store. If the store does not respond within StateTimeout, the reference has no epoch.
 func (c *Controller[T]) Owner(primary T) store.Owner {
 	m := primary.GetMetadata()
 	owner := store.Owner{Kind: c.kind, Key: m.Key, UID: m.UID, Epoch: c.primary.State().Epoch, Revision: m.Revision}
@@ -205,9 +206,9 @@ func (c *Controller[T]) Owner(primary T) store.Owner {
 	return owner
 }
 
-// SetOwner marks an object in Kubernetes as a secondary of the primary. It does not change marks that are still
-// valid: they keep the revision that the primary had when the object was created, so an update of the primary does
-// not force an update of the object.
+// SetOwner marks an object in Kubernetes as a secondary of the primary (see Marks). It does not change marks that are
+// still valid. The marks thus keep the revision that the primary had when the object was created, so an update of the
+// primary does not cause an update of the object.
 func (c *Controller[T]) SetOwner(obj metav1.Object, primary T) {
 	owner := c.Owner(primary)
 	if has, err := c.opts.Marks.Owner(obj); err == nil && has.Kind == owner.Kind && has.Key == owner.Key &&

@@ -20,7 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestFailedPassIsLoggedByDefault: without a manager and a logger, failed passes are in the log of
+// TestFailedPassIsLoggedByDefault checks that without a manager and a logger, failed passes are in the log of
 // controller-runtime.
 func TestFailedPassIsLoggedByDefault(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.fail["ns/unlucky"] = errors.New("quota exceeded") }, func(w *world) {
@@ -32,7 +32,7 @@ func TestFailedPassIsLoggedByDefault(t *testing.T) {
 	})
 }
 
-// TestEventsReferencePrimary: an event about a primary has a reference to it, and its complete key as an
+// TestEventsReferencePrimary checks that an event about a primary has a reference to it, and its complete key as an
 // annotation, with either recorder.
 func TestEventsReferencePrimary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestEventsReferencePrimary(t *testing.T) {
 	})
 }
 
-// TestGarbageEventReferencesPrimary: so has an event of the garbage collector.
+// TestGarbageEventReferencesPrimary checks that an event of the garbage collector also has a reference to the primary.
 func TestGarbageEventReferencesPrimary(t *testing.T) {
 	inWorld(t, Options{Resync: time.Hour}, func(w *world) {
 		w.skipParts = true

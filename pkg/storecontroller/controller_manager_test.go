@@ -74,8 +74,8 @@ func (m *recordingManager) run(t *testing.T, while func()) {
 	while()
 }
 
-// TestManagerLoggerAndRecorder: by default the controller logs to the manager's logger and sends events to the
-// manager's recorder: lost stores, missing or undecodable primaries, and the events of the author.
+// TestManagerLoggerAndRecorder checks that by default the controller logs to the manager's logger and sends events to
+// the manager's recorder: lost stores, missing or undecodable primaries, and the events of the author.
 func TestManagerLoggerAndRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, primaries, parts := &recordingManager{}, newMemory("things"), newMemory("parts")
@@ -122,7 +122,7 @@ func TestManagerLoggerAndRecorder(t *testing.T) {
 	})
 }
 
-// TestGarbageDeleteFailureIsLogged: each failed deletion of garbage is logged with its cause.
+// TestGarbageDeleteFailureIsLogged checks that each failed deletion of garbage is logged with its cause.
 func TestGarbageDeleteFailureIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, parts := &recordingManager{}, &undeletable{Store: newMemory("parts"), key: "left"}
@@ -156,7 +156,7 @@ func TestGarbageDeleteFailureIsLogged(t *testing.T) {
 	})
 }
 
-// TestOptionsLoggerAndRecorder: a logger and a recorder in the options, and the logger of an informer, take
+// TestOptionsLoggerAndRecorder checks that a logger and a recorder in the options, and the logger of an informer, take
 // precedence over those of the manager.
 func TestOptionsLoggerAndRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestOptionsLoggerAndRecorder(t *testing.T) {
 	})
 }
 
-// TestDefaultLoggerOfController: without a manager, the controller logs to the log of controller-runtime.
+// TestDefaultLoggerOfController checks that without a manager, the controller logs to the log of controller-runtime.
 func TestDefaultLoggerOfController(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.must(w.primaries.Write("ns/odd", []byte("{"))) }, func(w *world) {
 		w.c.Enqueue("ns/odd")

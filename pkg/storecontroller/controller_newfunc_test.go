@@ -30,7 +30,7 @@ func (k *partReconciler) Reconcile(ctx context.Context, key string, obj *thing, 
 	return reconcile.Result{}, ignore(err, store.ErrAlreadyExists)
 }
 
-// TestNewFuncPassesController: build receives the controller that NewFunc returns.
+// TestNewFuncPassesController checks that build receives the controller that NewFunc returns.
 func TestNewFuncPassesController(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		things, parts := newMemory("things"), newMemory("parts")

@@ -45,8 +45,8 @@ func (r *racer) reconcile(ctx context.Context, _ string, obj *thing, found bool)
 	return reconcile.Result{RequeueAfter: time.Millisecond}, err
 }
 
-// TestTwoControllersConflictOnKey: two controllers update one key in a thousand random schedules. Each acknowledged
-// update is in the object, and no other.
+// TestTwoControllersConflictOnKey updates one key by two controllers in a thousand random schedules. It checks that the
+// object has each acknowledged update, and no other.
 func TestTwoControllersConflictOnKey(t *testing.T) {
 	const schedules = 1000
 	conflicts := 0

@@ -13,7 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestPrimaryEvents: each change of a primary leads to a pass; the controller's own status updates do not.
+// TestPrimaryEvents checks that each change of a primary leads to a pass, and that the controller's own status updates
+// do not.
 func TestPrimaryEvents(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.create("early", 1) }, func(w *world) {
 		w.expectPasses("early 1", "early 1") // the second pass is for the new part
@@ -40,7 +41,7 @@ func TestPrimaryEvents(t *testing.T) {
 	})
 }
 
-// TestSecondaryIsRecreated: a deleted part is created again.
+// TestSecondaryIsRecreated checks that a deleted part is created again.
 func TestSecondaryIsRecreated(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
 		w.expectPasses("a 1", "a 1")
@@ -58,7 +59,7 @@ func TestSecondaryIsRecreated(t *testing.T) {
 	})
 }
 
-// TestReadsEnqueuesOldAndNewKeys: the function maps both the old and the new state of an object.
+// TestReadsEnqueuesOldAndNewKeys checks that the function maps both the old and the new state of an object.
 func TestReadsEnqueuesOldAndNewKeys(t *testing.T) {
 	volumes := newMemory("volumes")
 	reads := func(*world) Dependency {
@@ -81,7 +82,7 @@ func TestReadsEnqueuesOldAndNewKeys(t *testing.T) {
 	}, reads)
 }
 
-// TestExternal: any source of keys can enqueue; invalid keys are ignored.
+// TestExternal checks that any source of keys can enqueue; invalid keys are ignored.
 func TestExternal(t *testing.T) {
 	var own Pusher
 	own.Push("a")
@@ -106,7 +107,7 @@ func TestExternal(t *testing.T) {
 	})
 }
 
-// TestErrorsRequeueWithBackoff: errors and conflicts are retried with backoff.
+// TestErrorsRequeueWithBackoff checks that errors and conflicts are retried with backoff.
 func TestErrorsRequeueWithBackoff(t *testing.T) {
 	for name, err := range map[string]error{"Error": errors.New("boom"), "Conflict": store.ErrConflict} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestErrorsRequeueWithBackoff(t *testing.T) {
 	}
 }
 
-// TestResync: all primaries are reconciled again at each interval.
+// TestResync checks that all primaries are reconciled again at each interval.
 func TestResync(t *testing.T) {
 	inWorld(t, Options{Resync: time.Hour}, func(w *world) { w.create("a", 1); w.create("b", 2) }, func(w *world) {
 		w.expectPasses("a 1", "a 1", "b 2", "b 2")
@@ -143,7 +144,7 @@ func TestResync(t *testing.T) {
 	})
 }
 
-// TestPrimaryExpiredWithoutEvent: a primary that was removed without an event is found missing.
+// TestPrimaryExpiredWithoutEvent checks that a primary that was removed without an event is found missing.
 func TestPrimaryExpiredWithoutEvent(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
 		w.expectPasses("a 1", "a 1")
@@ -154,7 +155,8 @@ func TestPrimaryExpiredWithoutEvent(t *testing.T) {
 	})
 }
 
-// TestUndecodablePrimaryIsSkipped: an entry that cannot be decoded is skipped, and does not count as deleted.
+// TestUndecodablePrimaryIsSkipped checks that an entry that cannot be decoded is skipped, and does not count as
+// deleted.
 func TestUndecodablePrimaryIsSkipped(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
 		w.expectPasses("a 1", "a 1")
@@ -172,7 +174,7 @@ func TestUndecodablePrimaryIsSkipped(t *testing.T) {
 	})
 }
 
-// TestReadYourWrites: a pass sees the controller's own last write, even if the cache is stale.
+// TestReadYourWrites checks that a pass sees the controller's own last write, even if the cache is stale.
 func TestReadYourWrites(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1); w.skipParts = true }, func(w *world) {
 		a, err := w.primaries.Get(t.Context(), "a")

@@ -9,9 +9,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Owns returns whether the marks of an object in Kubernetes name the primary of that key. It ignores the epoch: a
-// primary that was restored after the loss of its store owns the objects that were created for it before. For
-// objects in stores see Metadata.Owners.
+// Owns returns whether the marks of an object in Kubernetes name the primary with the key. It ignores the epoch of the
+// store. If a primary was restored after its store was lost, it thus owns the objects that were created for it before.
+// For objects in stores see Metadata.Owners.
 func (c *Controller[T]) Owns(obj metav1.Object, key string) bool {
 	owner, err := c.opts.Marks.Owner(obj)
 
@@ -19,13 +19,14 @@ func (c *Controller[T]) Owns(obj metav1.Object, key string) bool {
 }
 
 // DeleteWithPrimary makes the controller delete the secondaries of a dependency when their primary was deleted. The
-// dependency is one of Owns, OwnsKube or OwnsInformer; New returns an error for any other, and for one in
-// Kubernetes without a client. The deletion happens in the pass that finds the primary deleted, before the
-// Reconciler is called, and is retried until it succeeds. Finalizers may keep the objects longer.
+// dependency must be from Owns, OwnsKube or OwnsInformer. New returns an error for any other dependency, and for one in
+// Kubernetes without a client. The controller deletes the secondaries in the reconcile that finds the primary deleted,
+// before it calls the Reconciler. It retries until the deletion succeeds. Finalizers may delay the removal of the
+// objects.
 //
-// The controller keeps objects without an epoch unless GarbagePolicy.Unmarked is set, objects with several owners,
-// and all secondaries of a primary that was lost with its store. Without DeleteWithPrimary the Reconciler deletes
-// secondaries, or the garbage collector does after two resyncs.
+// The controller does not delete objects with several owners, nor any secondary of a primary that was lost with its
+// store. It deletes objects whose marks have no epoch only if GarbagePolicy.Unmarked is set. Without DeleteWithPrimary,
+// the Reconciler has to delete secondaries; otherwise the garbage collector deletes them after two resyncs.
 func DeleteWithPrimary(d Dependency) Dependency { return deleteWithPrimary{d} }
 
 // deleteWithPrimary is the dependency that DeleteWithPrimary returns.

@@ -116,7 +116,7 @@ func configMapNames(w *world, c client.Client) (names []string) {
 	return names
 }
 
-// TestDeleteWithPrimary: the next pass over a deleted primary deletes its secondaries, and no other objects.
+// TestDeleteWithPrimary checks that the next pass over a deleted primary deletes its secondaries, and no other objects.
 func TestDeleteWithPrimary(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -167,8 +167,8 @@ func TestDeleteWithPrimary(t *testing.T) {
 	}
 }
 
-// TestDeleteWithPrimaryBeforeReconcile: the reconciler is called after the secondaries were deleted; a failed
-// deletion is retried.
+// TestDeleteWithPrimaryBeforeReconcile checks that the reconciler is called after the secondaries were deleted; a
+// failed deletion is retried.
 func TestDeleteWithPrimaryBeforeReconcile(t *testing.T) {
 	tries := 0
 	fails := func(inner client.Client) client.Client {

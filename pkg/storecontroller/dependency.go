@@ -27,7 +27,7 @@ type binding struct {
 	logger logging.Logger
 }
 
-// primaryKeys returns the key of an owner that is a primary of the controller.
+// primaryKeys returns the key of an owner if the owner is a primary of the controller.
 func (b binding) primaryKeys(owner store.Owner) []string {
 	if owner.Kind != b.kind || owner.Key == "" {
 		return nil
@@ -59,8 +59,8 @@ type secondary struct {
 	owner    store.Owner
 	id       string // kind, key and UID: unique, and readable in logs and events
 	deleting bool   // has a deletion timestamp
-	// remove deletes the observed UID and revision, and no other object of that name. It is nil if the controller
-	// cannot delete the object.
+	// remove deletes the object only if it still has the observed UID and revision. It is nil if the controller cannot
+	// delete the object.
 	remove func(ctx context.Context) error
 }
 
@@ -72,9 +72,9 @@ type external struct{ source source.TypedSource[Request] }
 
 func (e external) bind(context.Context, binding) (bound, error) { return bound{source: e.source}, nil }
 
-// Evidence adds owner references to check when a primary is missing, for objects that the controller neither
-// watches nor deletes. The function returns the owners of all such objects of that key. If one of them was in
-// another store, the primary counts as lost and not as deleted. An error is retried.
+// Evidence adds owner references of objects that the controller neither watches nor deletes. The controller checks
+// these references when a primary is missing. The function returns the owners of all such objects for the key. If one
+// of the owners was in another store, the primary counts as lost and not as deleted. An error is retried.
 func Evidence(owners func(ctx context.Context, key string) ([]store.Owner, error)) Dependency {
 	return evidence(owners)
 }

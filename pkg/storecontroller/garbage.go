@@ -15,9 +15,9 @@ import (
 // deleted.
 const ReasonGarbageCollected event.Reason = "GarbageCollected"
 
-// collectGarbage deletes secondaries of deleted primaries that no pass has deleted, because the deletion was missed
-// or the pass failed permanently. A candidate of one run is deleted in the next, and stays a candidate while its
-// deletion fails.
+// collectGarbage deletes secondaries of deleted primaries that no reconcile has deleted, because the deletion was
+// missed or the reconcile failed permanently. A secondary is a candidate in one run, and is deleted in the next. It
+// stays a candidate while its deletion fails.
 func (c *Controller[T]) collectGarbage(ctx context.Context) error {
 	if c.opts.Garbage.Disabled || len(c.owned) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (c *Controller[T]) collectGarbage(ctx context.Context) error {
 	return stderrors.Join(failed...)
 }
 
-// secondaries returns all secondaries, sorted by the number of failed deletions: objects that cannot be deleted do
+// secondaries returns all secondaries, sorted by the number of failed deletions. Objects that cannot be deleted thus do
 // not use up the budget of the others.
 func (c *Controller[T]) secondaries(ctx context.Context) ([]secondary, error) {
 	var out []secondary
@@ -73,8 +73,8 @@ func (c *Controller[T]) secondaries(ctx context.Context) ([]secondary, error) {
 	return out, nil
 }
 
-// isOrphan returns whether the primary of a secondary was deleted. Only a live read of the store confirms that, and
-// only if it is still the store that held the primary.
+// isOrphan returns whether the primary of a secondary was deleted. Only a live read of the store confirms a deletion,
+// and only if the store that held the primary was not replaced.
 func (c *Controller[T]) isOrphan(ctx context.Context, state store.State, s secondary) (bool, error) {
 	if s.deleting || s.remove == nil {
 		return false, nil
@@ -105,8 +105,8 @@ func (c *Controller[T]) isOrphan(ctx context.Context, state store.State, s secon
 	return false, errors.Wrap(err, "cannot read the primary of a garbage candidate")
 }
 
-// ownerInStore returns whether the primary of a secondary was in this store. For marks without an epoch the policy
-// decides.
+// ownerInStore returns whether the primary of a secondary was in this store. If the marks have no epoch, it returns
+// what GarbagePolicy.Unmarked allows.
 func (c *Controller[T]) ownerInStore(state store.State, s secondary) bool {
 	if s.owner.Epoch == "" {
 		return c.opts.Garbage.Unmarked

@@ -72,7 +72,8 @@ type incompleteWatcher struct {
 
 func (w *incompleteWatcher) Events() <-chan store.Event[*thing] { return w.events }
 
-// TestGarbageIncompleteList: a primary that a list or a watch omits is not deleted, and its secondaries are kept.
+// TestGarbageIncompleteList checks that a primary that a list or a watch omits is not deleted, and its secondaries are
+// kept.
 func TestGarbageIncompleteList(t *testing.T) {
 	cases := map[string]struct {
 		reason      string

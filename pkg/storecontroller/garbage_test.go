@@ -14,8 +14,8 @@ import (
 
 func newMemory(name string) *memory.Store[*thing] { return memory.New[*thing](name) }
 
-// TestStoreRecreated: if a store is deleted and created again, its primaries are lost and not deleted. Neither a
-// pass nor the garbage collector deletes their secondaries until a primary is deleted by name.
+// TestStoreRecreated checks that if a store is deleted and created again, its primaries are lost and not deleted.
+// Neither a pass nor the garbage collector deletes their secondaries until a primary is deleted by name.
 func TestStoreRecreated(t *testing.T) {
 	inWorld(t, Options{Resync: time.Hour}, func(w *world) { w.create("a", 1); w.create("b", 2); w.create("c", 3) },
 		func(w *world) {
@@ -39,8 +39,8 @@ func TestStoreRecreated(t *testing.T) {
 		})
 }
 
-// TestStoreRecreatedWhileStopped: a controller that starts after the store was lost knows that only from the marks
-// of the secondaries.
+// TestStoreRecreatedWhileStopped checks that a controller that starts after the store was lost knows that only from the
+// marks of the secondaries.
 func TestStoreRecreatedWhileStopped(t *testing.T) {
 	inWorld(t, Options{Resync: time.Hour, Garbage: GarbagePolicy{Unmarked: true}}, func(w *world) {
 		w.part("a", store.Owner{Kind: "thing", Key: "a", Epoch: "0", Revision: 1})
@@ -52,7 +52,7 @@ func TestStoreRecreatedWhileStopped(t *testing.T) {
 	})
 }
 
-// TestStoreRestoredFromBackup: a restored store has lost all later writes.
+// TestStoreRestoredFromBackup checks that a restored store has lost all later writes.
 func TestStoreRestoredFromBackup(t *testing.T) {
 	var restore func()
 	inWorld(t, Options{Resync: time.Hour}, func(w *world) { w.create("a", 1); restore = w.primaries.Backup() },
@@ -74,7 +74,7 @@ func (w *world) part(key string, owners ...store.Owner) {
 	w.must(err)
 }
 
-// TestGarbage: which secondaries the garbage collector deletes.
+// TestGarbage checks which secondaries the garbage collector deletes.
 func TestGarbage(t *testing.T) {
 	const epoch = "0" // of a memory store that was never recreated
 	cases := map[string]struct {
@@ -145,7 +145,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestGarbageMaxPerPass: one run deletes at most MaxPerPass objects.
+// TestGarbageMaxPerPass checks that one run deletes at most MaxPerPass objects.
 func TestGarbageMaxPerPass(t *testing.T) {
 	inWorld(t, Options{Resync: time.Hour, Garbage: GarbagePolicy{MaxPerPass: 2}}, func(w *world) {
 		w.skipParts = true
@@ -179,7 +179,7 @@ func (s *undeletable) Delete(ctx context.Context, key string, o ...store.DeleteO
 	return s.Store.Delete(ctx, key, o...)
 }
 
-// TestGarbageDeleteFails: a failed deletion is retried, and does not delay other deletions.
+// TestGarbageDeleteFails checks that a failed deletion is retried, and does not delay other deletions.
 func TestGarbageDeleteFails(t *testing.T) {
 	for name, most := range map[string]int{"Default": 0, "OneAtATime": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +206,7 @@ func TestGarbageDeleteFails(t *testing.T) {
 	}
 }
 
-// TestGarbageDeletePreconditions: an object that has changed since it was observed is not deleted.
+// TestGarbageDeletePreconditions checks that an object that has changed since it was observed is not deleted.
 func TestGarbageDeletePreconditions(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
 		w.part("a", store.Owner{Kind: "thing", Key: "gone", Epoch: "0"})

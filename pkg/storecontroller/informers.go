@@ -12,9 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// OwnsInformer watches objects in Kubernetes that carry the marks of the controller's primaries, through an
-// informer of client-go. The caller runs the informer; several controllers may share it. The controller deletes
-// garbage with the client of the manager, if there is one.
+// OwnsInformer watches objects in Kubernetes that have the marks of the controller's primaries (see Marks), through an
+// informer of client-go. The caller runs the informer; several controllers may share it. If there is a manager, its
+// client deletes garbage.
 func OwnsInformer(i toolscache.SharedIndexInformer) Dependency { return ownsInformer{i} }
 
 type ownsInformer struct {
@@ -149,8 +149,8 @@ func (s *informerSource) WaitForSync(ctx context.Context) error {
 	return nil
 }
 
-// Changed returns false for an update that an informer repeats at a resync. Objects without a resourceVersion, as
-// the fake clientset of client-go has them, are compared with DeepEqual.
+// Changed returns whether an update changed the object. An informer repeats updates without a change at a resync.
+// Objects without a resourceVersion, such as those of client-go's fake clientset, are compared with DeepEqual.
 func Changed(old, now any) bool {
 	a, errA := Object(old)
 	b, errB := Object(now)

@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// TestOwnsInformer: objects of an informer of client-go enqueue the primaries that their marks name, and show the
-// store of their primary.
+// TestOwnsInformer checks that objects of an informer of client-go enqueue the primaries that their marks name, and
+// show the store of their primary.
 func TestOwnsInformer(t *testing.T) {
 	kube := fake.NewClientset()
 	maps := kube.CoreV1().ConfigMaps("default")
@@ -70,8 +70,8 @@ func TestOwnsInformer(t *testing.T) {
 	}, informer)
 }
 
-// TestOwnsInformerRelist: after a watch that broke without events, objects that were created, changed or deleted
-// meanwhile enqueue their primaries; unchanged objects do not.
+// TestOwnsInformerRelist checks that after a watch that broke without events, objects that were created, changed or
+// deleted meanwhile enqueue their primaries; unchanged objects do not.
 func TestOwnsInformerRelist(t *testing.T) {
 	kube := fake.NewClientset()
 	maps := kube.CoreV1().ConfigMaps("default")
@@ -118,8 +118,8 @@ func TestOwnsInformerRelist(t *testing.T) {
 	})
 }
 
-// TestOwnsInformerShared: controllers of any names share an informer of client-go, and each finds the objects of
-// its own primaries.
+// TestOwnsInformerShared checks that controllers of any names share an informer of client-go, and each finds the
+// objects of its own primaries.
 func TestOwnsInformerShared(t *testing.T) {
 	i := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Core().V1().ConfigMaps().Informer()
 	add := func(name, prefix, kind string) {
@@ -149,7 +149,7 @@ func TestOwnsInformerShared(t *testing.T) {
 	}
 }
 
-// TestObject: objects and tombstones are accepted.
+// TestObject checks that objects and tombstones are accepted.
 func TestObject(t *testing.T) {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
 	cases := map[string]struct {
@@ -179,7 +179,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestSourceSyncedAfterInitialObjects: all existing objects are enqueued when the source has synced.
+// TestSourceSyncedAfterInitialObjects checks that all existing objects are enqueued when the source has synced.
 func TestSourceSyncedAfterInitialObjects(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		w.skipParts = true
@@ -197,8 +197,8 @@ func TestSourceSyncedAfterInitialObjects(t *testing.T) {
 	})
 }
 
-// TestOwnsInformerWithoutResourceVersion: objects of client-go's fake clientset have no resourceVersion. A change
-// enqueues the primary there as well, and a resync of the informer does not.
+// TestOwnsInformerWithoutResourceVersion checks objects of client-go's fake clientset, which have no resourceVersion. A
+// change also enqueues the primary there, and a resync of the informer does not.
 func TestOwnsInformerWithoutResourceVersion(t *testing.T) {
 	clients := fake.NewClientset()
 	maps := clients.CoreV1().ConfigMaps("default")
@@ -232,7 +232,7 @@ func TestOwnsInformerWithoutResourceVersion(t *testing.T) {
 	})
 }
 
-// TestChanged: an update is a change if the resourceVersion differs, or the object if it has none.
+// TestChanged checks that an update is a change if the resourceVersion differs, or the object if it has none.
 func TestChanged(t *testing.T) {
 	obj := func(version, data string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: version},

@@ -24,12 +24,12 @@ type KubeOption func(o *kubeOptions)
 
 type kubeOptions struct{ client client.Client }
 
-// WithClient sets the client that deletes garbage. It is required if the cache is not of the manager's cluster. The
-// default is the client of the manager.
+// WithClient sets the client that deletes garbage. It is required if the cache is not that of the manager's cluster.
+// The default is the client of the manager.
 func WithClient(c client.Client) KubeOption { return func(o *kubeOptions) { o.client = c } }
 
-// OwnsKube watches objects in Kubernetes that carry the marks of the controller's primaries (see Marks). The caller
-// runs the cache: it belongs to a manager or to a cluster.
+// OwnsKube watches objects in Kubernetes that have the marks of the controller's primaries (see Marks). The manager or
+// the cluster that owns the cache also runs it.
 func OwnsKube[T client.Object](c cache.Cache, obj T, o ...KubeOption) Dependency {
 	d := ownsKube[T]{cache: c, obj: obj}
 	for _, apply := range o {
@@ -40,7 +40,8 @@ func OwnsKube[T client.Object](c cache.Cache, obj T, o ...KubeOption) Dependency
 }
 
 // ReadsKube watches objects in Kubernetes that the primaries depend on. The function maps an object to the keys of
-// primaries; it is called for the old and the new state of an object. Without a function no key is enqueued.
+// primaries. The controller calls it with the old and the new state of an object. With a nil function no key is
+// enqueued.
 func ReadsKube[T client.Object](c cache.Cache, obj T, keys func(context.Context, T) []string) Dependency {
 	return readsKube[T]{c, obj, keys}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// TestKubeSecondaryRemove: an object that was changed or deleted meanwhile is left to the next pass; an unknown
-// result is an error.
+// TestKubeSecondaryRemove checks that an object that was changed or deleted meanwhile is left to the next pass; an
+// unknown result is an error.
 func TestKubeSecondaryRemove(t *testing.T) {
 	secrets := corev1.Resource("secrets")
 	for reason, tc := range map[string]struct {

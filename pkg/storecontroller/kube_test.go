@@ -39,8 +39,8 @@ func newCluster(t *testing.T) *kube.Cluster {
 	return c
 }
 
-// TestOwnsKubeShared: controllers of the same name share a cache if their kinds differ; otherwise New returns an
-// error that names the solution.
+// TestOwnsKubeShared checks that controllers of the same name share a cache if their kinds differ; otherwise New
+// returns an error that names the solution.
 func TestOwnsKubeShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newCluster(t)
@@ -84,7 +84,7 @@ func TestOwnsKubeShared(t *testing.T) {
 	})
 }
 
-// TestReadsKube: the function maps both the old and the new state of an object; without a function no key is
+// TestReadsKube checks that the function maps both the old and the new state of an object; without a function no key is
 // enqueued.
 func TestReadsKube(t *testing.T) {
 	of := func(_ context.Context, m *corev1.ConfigMap) []string { return strings.Fields(m.Data["of"]) }
@@ -168,7 +168,7 @@ func (l *lock) RecordEvent(string) {}
 func (l *lock) Identity() string   { return "me" }
 func (l *lock) Describe() string   { return "a lock" }
 
-// TestK5WarmUp: with warm-up, the queue is filled before the process leads, and no pass begins before that.
+// TestK5WarmUp checks that with warm-up, the queue is filled before the process leads, and no pass begins before that.
 func TestK5WarmUp(t *testing.T) {
 	for name, warm := range map[string]bool{"Warm": true, "Cold": false} {
 		t.Run(name, func(t *testing.T) {

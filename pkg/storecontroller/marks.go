@@ -18,8 +18,8 @@ const (
 	// DefaultMarkPrefix is the prefix of the zero value of Marks.
 	DefaultMarkPrefix = "moorage.dev"
 
-	// FormerMarkPrefix is the former default, which package controllerruntime still uses.
-	// Marks{Prefix: FormerMarkPrefix} keeps it.
+	// FormerMarkPrefix is the prefix that the zero value of Marks had in earlier versions. Package controllerruntime still
+	// uses it, and so does Marks{Prefix: FormerMarkPrefix}.
 	FormerMarkPrefix = "kumori"
 )
 
@@ -35,17 +35,17 @@ const (
 	AnnotationKeyOwnerRevision = "moorage.dev/owner-revision"
 )
 
-// Marks are the labels and annotations that name the primary of an object in Kubernetes: its kind and its key. The
-// annotations have the values; the labels, which are for selectors, have a hash of a value that a label cannot
-// hold.
+// Marks are the labels and annotations that name the primary of an object in Kubernetes, by its kind and its key. The
+// annotations have the complete values. The labels are for selectors; a value that a label cannot hold is replaced by
+// its hash.
 //
-// The zero value is usable: it writes marks with DefaultMarkPrefix, and reads marks with FormerMarkPrefix too.
+// The zero value is usable: it writes marks with DefaultMarkPrefix, and also reads marks with FormerMarkPrefix.
 type Marks struct {
 	// Prefix is the prefix of the labels and annotations. The default is DefaultMarkPrefix.
 	Prefix string
 
-	// Former is the prefix of marks that are read if an object has no marks with Prefix. Set replaces former marks
-	// of the same kind. The default is FormerMarkPrefix if Prefix is empty, and none otherwise.
+	// Former is the prefix of the marks to read if an object has no marks with Prefix. Set replaces marks with the former
+	// prefix that name an owner of the same kind. The default is FormerMarkPrefix if Prefix is empty, and none otherwise.
 	Former string
 }
 
@@ -55,7 +55,7 @@ func (m Marks) KindKey() string { return m.prefix() + "/ownerkind" }
 // KeyKey returns the key of the label and the annotation for the key of the owner.
 func (m Marks) KeyKey() string { return m.prefix() + "/ownerkey" }
 
-// prefix returns the prefix to write.
+// prefix returns the prefix of the marks to write.
 func (m Marks) prefix() string {
 	if m.Prefix == "" {
 		return DefaultMarkPrefix
@@ -64,7 +64,7 @@ func (m Marks) prefix() string {
 	return m.Prefix
 }
 
-// former returns the marks that are read as well, and whether there are any.
+// former returns the marks with the former prefix, which are also read, and whether there is such a prefix.
 func (m Marks) former() (Marks, bool) {
 	if m.Former == "" && m.Prefix == "" {
 		return Marks{Prefix: FormerMarkPrefix}, true
@@ -73,7 +73,7 @@ func (m Marks) former() (Marks, bool) {
 	return Marks{Prefix: m.Former}, m.Former != "" && m.Former != m.prefix()
 }
 
-// Set marks the object, and removes former marks of the same kind.
+// Set sets the marks of the object, and removes marks with the former prefix that name an owner of the same kind.
 func (m Marks) Set(obj metav1.Object, owner store.Owner) {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	if labels == nil {
@@ -102,8 +102,8 @@ func (m Marks) Set(obj metav1.Object, owner store.Owner) {
 	obj.SetAnnotations(annotations)
 }
 
-// Owner returns the owner that the marks of the object name, by the current marks or else by the former ones. Its
-// Kind is empty if there are none. Owner returns an error if the marks are incomplete.
+// Owner returns the owner that the marks of the object name. If there are no marks with Prefix, it reads those with
+// Former. The Kind of the owner is empty if there are no marks. Owner returns an error if the marks are incomplete.
 func (m Marks) Owner(obj metav1.Object) (store.Owner, error) {
 	owner := store.Owner{Kind: annotationOrLabel(obj, m.KindKey()), Key: annotationOrLabel(obj, m.KeyKey())}
 	if f, ok := m.former(); ok && owner.Kind == "" {
@@ -123,7 +123,8 @@ func (m Marks) Owner(obj metav1.Object) (store.Owner, error) {
 	return owner, nil
 }
 
-// annotationOrLabel returns the value of the annotation, which is never a hash, or else that of the label.
+// annotationOrLabel returns the value of the annotation, which is never a hash. Without the annotation it returns the
+// value of the label.
 func annotationOrLabel(obj metav1.Object, key string) string {
 	if value := obj.GetAnnotations()[key]; value != "" {
 		return value
@@ -132,8 +133,8 @@ func annotationOrLabel(obj metav1.Object, key string) string {
 	return obj.GetLabels()[key]
 }
 
-// Selector matches objects with marks for the primary. It does not match former marks. With an empty key it matches
-// the marks of all primaries of the kind.
+// Selector matches objects with marks for the primary. It does not match marks with the former prefix. An empty key
+// matches the marks of all primaries of the kind.
 func (m Marks) Selector(kind, key string) labels.Selector {
 	set := labels.Set{m.KindKey(): labelValue(kind)}
 	if key != "" {
@@ -163,16 +164,16 @@ func labelValue(value string) string {
 	return "h-" + hex.EncodeToString(sum[:16])
 }
 
-// SetOwner marks an object in Kubernetes with the kind and the key of a primary, by the marks of FormerMarkPrefix.
-// These marks have no epoch. Controller.SetOwner writes the epoch, which the garbage collector needs, and without
-// which a pass cannot distinguish a primary that was lost with its store from one that was deleted.
+// SetOwner marks an object in Kubernetes with the kind and the key of a primary, with FormerMarkPrefix. These marks
+// have no epoch. Controller.SetOwner writes the epoch. Without the epoch, the garbage collector does not delete the
+// object, and a reconcile cannot distinguish a primary that was lost with its store from a deleted one.
 //
 // Deprecated: use Controller.SetOwner, Marks.Set, or SetOwner of package controllerruntime.
 func SetOwner(obj metav1.Object, kind, key string) {
 	Marks{Prefix: FormerMarkPrefix}.Set(obj, store.Owner{Kind: kind, Key: key})
 }
 
-// OwnerSelector matches objects with marks of FormerMarkPrefix, as SetOwner writes them.
+// OwnerSelector matches objects that SetOwner has marked. The marks have FormerMarkPrefix.
 //
 // Deprecated: use Marks.Selector, or OwnerSelector of package controllerruntime.
 func OwnerSelector(kind, key string) labels.Selector {

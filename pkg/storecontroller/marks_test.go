@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestMarks: marks are read and selected for any key.
+// TestMarks checks that marks are read and selected for any key.
 func TestMarks(t *testing.T) {
 	long := strings.Repeat("k", 64)
 	cases := map[string]struct {
@@ -66,7 +66,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestMarksOwner: missing marks are no error, incomplete marks are.
+// TestMarksOwner checks that missing marks are no error, incomplete marks are.
 func TestMarksOwner(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -122,7 +122,7 @@ func TestMarksOwner(t *testing.T) {
 	}
 }
 
-// TestSetOwnerIsIdempotent: an update of a primary does not require an update of its secondaries.
+// TestSetOwnerIsIdempotent checks that an update of a primary does not require an update of its secondaries.
 func TestSetOwnerIsIdempotent(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
 		a := w.create("ns/a", 1)
@@ -152,7 +152,7 @@ func formerlyMarked(t *testing.T, name, kind, key, epoch string) *corev1.ConfigM
 	return obj
 }
 
-// TestDefaultMarks: by default the marks have only the domain of this library.
+// TestDefaultMarks checks that by default the marks have only the domain of this library.
 func TestDefaultMarks(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
 		obj := &corev1.ConfigMap{}
@@ -172,7 +172,7 @@ func TestDefaultMarks(t *testing.T) {
 	})
 }
 
-// TestFormerMarksAreRead: after an upgrade with default options, an object with former marks belongs to its
+// TestFormerMarksAreRead checks that after an upgrade with default options, an object with former marks belongs to its
 // primary, shows whether the primary was lost, and gets the current marks from SetOwner.
 func TestFormerMarksAreRead(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
@@ -202,8 +202,8 @@ func TestFormerMarksAreRead(t *testing.T) {
 	})
 }
 
-// TestFormerMarksGarbage: objects with former marks are deleted if their primary was deleted, and kept if it was
-// lost.
+// TestFormerMarksGarbage checks that objects with former marks are deleted if their primary was deleted, and kept if it
+// was lost.
 func TestFormerMarksGarbage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		marks Marks
@@ -264,7 +264,8 @@ func TestFormerMarksGarbage(t *testing.T) {
 	}
 }
 
-// TestMarksRollback: with the two prefixes swapped, objects with current marks are found and get the former marks.
+// TestMarksRollback checks that with the two prefixes swapped, objects with current marks are found and get the former
+// marks.
 func TestMarksRollback(t *testing.T) {
 	back := Marks{Prefix: FormerMarkPrefix, Former: DefaultMarkPrefix}
 	inWorld(t, Options{Marks: back}, func(w *world) { w.skipParts = true }, func(w *world) {
@@ -282,8 +283,8 @@ func TestMarksRollback(t *testing.T) {
 	})
 }
 
-// TestFormerMarksAreKept: with FormerMarkPrefix in the options SetOwner does not change former marks, and sets the
-// same marks on new objects.
+// TestFormerMarksAreKept checks that with FormerMarkPrefix in the options SetOwner does not change former marks, and
+// sets the same marks on new objects.
 func TestFormerMarksAreKept(t *testing.T) {
 	inWorld(t, Options{Marks: Marks{Prefix: FormerMarkPrefix}}, func(w *world) { w.skipParts = true }, func(w *world) {
 		a := w.create("a", 1)
@@ -304,8 +305,8 @@ func TestFormerMarksAreKept(t *testing.T) {
 	})
 }
 
-// TestSetOwnerBeforeInformerSync: before the informer has followed the store, as in a unit test of a reconciler,
-// the marks have the epoch of the store.
+// TestSetOwnerBeforeInformerSync checks that before the informer has followed the store, as in a unit test of a
+// reconciler, the marks have the epoch of the store.
 func TestSetOwnerBeforeInformerSync(t *testing.T) {
 	primaries := newMemory("things")
 	primaries.Recreate() // the epoch is not the initial one
@@ -334,7 +335,7 @@ type stateless struct{ store.Store[*thing] }
 
 func (stateless) State(context.Context) (store.State, error) { return store.State{}, errUnreachable }
 
-// TestOwnerStoreUnreachable: if the store is unreachable, the marks have no epoch, and a message is logged.
+// TestOwnerStoreUnreachable checks that if the store is unreachable, the marks have no epoch, and a message is logged.
 func TestOwnerStoreUnreachable(t *testing.T) {
 	var log logRecorder
 	c, err := New(nil, "things", "thing",

@@ -62,14 +62,14 @@ const (
 	primaryUndecodable // stored, but cannot be decoded
 )
 
-// A primaryResult holds the object if the primary is present.
+// A primaryResult is the result of a read. It holds the object if the primary exists.
 type primaryResult[T store.Object] struct {
 	state  primaryState
 	object T
 }
 
-// readPrimary reads a primary from the cache, or from the store if the cache is older than the last write of the
-// controller. A primary that the cache does not have is read from the store.
+// readPrimary reads a primary from the cache. It reads from the store if the cache does not include the last write of
+// the controller, or does not have the primary.
 func (c *Controller[T]) readPrimary(ctx context.Context, key string) (primaryResult[T], error) {
 	obj, ok := c.primary.Get(key)
 	if ok && !c.primary.Undecodable(key) && c.includesLastWrite(key, obj.GetMetadata().Revision) {
@@ -95,8 +95,8 @@ func (c *Controller[T]) readPrimary(ctx context.Context, key string) (primaryRes
 	return primaryResult[T]{state: state}, err
 }
 
-// classifyMissing distinguishes a deleted primary from one that was lost with its store, by the marks of its
-// secondaries.
+// classifyMissing uses the marks of the secondaries to distinguish a deleted primary from one that was lost with its
+// store.
 func (c *Controller[T]) classifyMissing(ctx context.Context, key string) (primaryState, error) {
 	state, err := c.storeState(ctx)
 	if err != nil {
@@ -117,8 +117,8 @@ func (c *Controller[T]) classifyMissing(ctx context.Context, key string) (primar
 	return primaryDeleted, nil
 }
 
-// storeState returns the current state of the store. It returns store.ErrReplaced if that is not the store that the
-// informer follows.
+// storeState returns the current state of the store. It returns store.ErrReplaced if the store that the informer
+// watches was replaced.
 func (c *Controller[T]) storeState(ctx context.Context) (store.State, error) {
 	state, err := c.primary.Store().State(ctx)
 	if err != nil {
@@ -131,8 +131,8 @@ func (c *Controller[T]) storeState(ctx context.Context) (store.State, error) {
 	return state, nil
 }
 
-// wasInStore returns whether the owner was in this store at its current revision or before: not in another store,
-// nor at a revision that a restored backup no longer has.
+// wasInStore returns whether the owner was in this store, at its current revision or before. It returns false if the
+// owner was in another store, or at a revision that the store lost with a restored backup.
 func wasInStore(state store.State, owner store.Owner) bool {
 	return owner.Epoch == state.Epoch && owner.Revision <= state.Revision
 }

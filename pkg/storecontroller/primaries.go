@@ -6,8 +6,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// Primaries returns the store of the primaries. A write through it is visible to the next pass, even if the cache
-// does not have it yet. Use it for all writes of primaries.
+// Primaries returns the store of the primaries. Use it for all writes of primaries. The next reconcile then includes
+// the write, even if the cache does not have it yet.
 func (c *Controller[T]) Primaries() store.Store[T] { return trackedStore[T]{c.primary.Store(), c} }
 
 // A trackedStore records the revision of each write in the controller.

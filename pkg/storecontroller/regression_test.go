@@ -18,7 +18,7 @@ import (
 
 // The tests of this file are those of the weaknesses of the older shape, by their numbers in docs/store-controllers.md.
 
-// TestK1AnyNumberOfDependencies: a controller has any number of dependencies, and each enqueues its primary.
+// TestK1AnyNumberOfDependencies checks that a controller has any number of dependencies, and each enqueues its primary.
 func TestK1AnyNumberOfDependencies(t *testing.T) {
 	var deps []func(*world) Dependency
 	var stores []store.Store[*thing]
@@ -50,7 +50,7 @@ func TestK1AnyNumberOfDependencies(t *testing.T) {
 // A wrapped store has only the methods of the interface.
 type wrapped struct{ store.Store[*thing] }
 
-// TestK2AnyStore: a controller needs only the methods of the interface.
+// TestK2AnyStore checks that a controller needs only the methods of the interface.
 func TestK2AnyStore(t *testing.T) {
 	volumes := newMemory("volumes")
 	inWorld(t, Options{}, func(w *world) { w.skipParts = true }, func(w *world) {
@@ -65,7 +65,7 @@ func TestK2AnyStore(t *testing.T) {
 	})
 }
 
-// TestK3ContextCancellation: a controller and its passes end with the context.
+// TestK3ContextCancellation checks that a controller and its passes end with the context.
 func TestK3ContextCancellation(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan error, 1)
 	c, err := New(nil, "k3", "thing", store.NewInformer(newMemory("things"), store.InformerOptions{}),
@@ -106,7 +106,7 @@ func skipNameValidation() (o controller.TypedOptions[Request]) {
 	return o
 }
 
-// TestK4ReconcileResults: a pass receives the object, and may return RequeueAfter or a terminal error.
+// TestK4ReconcileResults checks that a pass receives the object, and may return RequeueAfter or a terminal error.
 func TestK4ReconcileResults(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.requeueAfter = time.Minute; w.create("a", 7) }, func(w *world) {
 		w.expectPasses("a 7", "a 7")
@@ -122,7 +122,7 @@ func TestK4ReconcileResults(t *testing.T) {
 	})
 }
 
-// TestK5ControllerRuntimeQueue: metrics and leader election are those of controller-runtime.
+// TestK5ControllerRuntimeQueue checks that metrics and leader election are those of controller-runtime.
 func TestK5ControllerRuntimeQueue(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
 		w.expectPasses("a 1", "a 1")
@@ -147,8 +147,8 @@ func TestK5ControllerRuntimeQueue(t *testing.T) {
 	t.Error("its passes are not in the metrics")
 }
 
-// TestK6Finalizers: a primary with a finalizer is reconciled while it is being deleted, and is removed with its
-// last finalizer.
+// TestK6Finalizers checks that a primary with a finalizer is reconciled while it is being deleted, and is removed with
+// its last finalizer.
 func TestK6Finalizers(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		a := storetest.NewThing("a", 1)
@@ -174,7 +174,7 @@ func TestK6Finalizers(t *testing.T) {
 	})
 }
 
-// TestK7ExternalSource: an external source enqueues a primary at once, without a resync.
+// TestK7ExternalSource checks that an external source enqueues a primary at once, without a resync.
 func TestK7ExternalSource(t *testing.T) {
 	var webhook Pusher
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
@@ -185,8 +185,8 @@ func TestK7ExternalSource(t *testing.T) {
 	}, func(*world) Dependency { return External("webhook", &webhook) })
 }
 
-// TestK8OwnersEnqueuePrimaries: a secondary enqueues its primary without code of the author, or by a function of
-// the author.
+// TestK8OwnersEnqueuePrimaries checks that a secondary enqueues its primary without code of the author, or by a
+// function of the author.
 func TestK8OwnersEnqueuePrimaries(t *testing.T) {
 	volumes := newMemory("volumes")
 	inWorld(t, Options{}, func(w *world) { w.create("a", 1) }, func(w *world) {
@@ -205,7 +205,7 @@ func TestK8OwnersEnqueuePrimaries(t *testing.T) {
 	})
 }
 
-// TestK9LongKeysAreHashedInLabels: a key that no label can hold is found by its annotation.
+// TestK9LongKeysAreHashedInLabels checks that a key that no label can hold is found by its annotation.
 func TestK9LongKeysAreHashedInLabels(t *testing.T) {
 	key := "ns/" + strings.Repeat("k", 80)
 	obj := &corev1.ConfigMap{}

@@ -15,18 +15,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Request asks for a reconcile of one primary.
+// A Request requests a reconcile of one primary.
 type Request struct {
 	// Key is the key of the primary.
 	Key string
 }
 
-// A Reconciler makes the actual state match the spec of a primary. For one key it is called by one goroutine at a
-// time.
+// A Reconciler makes the actual state match the spec of a primary. For one key, only one goroutine at a time calls it.
 type Reconciler[T store.Object] interface {
-	// Reconcile receives its own copy of the primary. found is false if the store confirms that the primary was
-	// deleted. An error is retried with backoff. A conflict, of the store or of Kubernetes, is retried with backoff
-	// and not logged. An error that reconcile.TerminalError wraps is not retried.
+	// Reconcile receives its own copy of the primary. found is false if a live read of the store has confirmed that the
+	// primary was deleted. An error is retried with backoff. A conflict of the store or of Kubernetes is also retried with
+	// backoff, and is not logged. An error wrapped by reconcile.TerminalError is not retried.
 	Reconcile(ctx context.Context, key string, obj T, found bool) (reconcile.Result, error)
 }
 
@@ -45,25 +44,25 @@ const (
 	DefaultEventNamespace    = "default"
 )
 
-// StateTimeout limits how long Owner waits for the state of a store that no informer has followed yet.
+// StateTimeout limits how long Owner waits for the state of a store whose informer has not synced yet.
 const StateTimeout = 5 * time.Second
 
 // Options configure a controller. The zero value is usable.
 type Options struct {
 	// TypedOptions are the options of controller-runtime. Reconciler is ignored. The default of NewQueue is the
-	// starvation-free queue of package controller. Logger receives the errors of failed passes; the default is the
-	// logger of the manager, or without a manager the log of controller-runtime.
+	// starvation-free queue of package controller. Logger receives the errors of failed reconciles. Its default is the
+	// logger of the manager, or the log of controller-runtime without a manager.
 	controller.TypedOptions[Request]
 
-	// Resync is the interval, give or take a tenth, at which all primaries are reconciled again and garbage is
-	// collected. The default is DefaultResync. A negative value disables both.
+	// Resync is the interval at which all primaries are reconciled again and garbage is collected. It varies randomly by
+	// up to a tenth. The default is DefaultResync. A negative value disables both.
 	Resync time.Duration
 
 	// Garbage limits the garbage collector.
 	Garbage GarbagePolicy
 
-	// Marks are the labels and annotations of owned objects in Kubernetes. The zero value uses the domain
-	// moorage.dev and also reads the former names; Marks{Prefix: FormerMarkPrefix} keeps the former names.
+	// Marks are the labels and annotations that name the owner of objects in Kubernetes. The zero value uses the domain
+	// moorage.dev and also reads the former names. Marks{Prefix: FormerMarkPrefix} uses only the former names.
 	Marks Marks
 
 	// AllEvents reconciles a primary after every write. By default, writes that change only the status are
@@ -81,7 +80,7 @@ type Options struct {
 	// is the Logger of TypedOptions.
 	Logger logging.Logger
 
-	// Clock times resyncs. The default is the real clock.
+	// Clock is the clock of the resyncs. The default is the real clock.
 	Clock clock.WithTicker
 }
 
@@ -91,13 +90,13 @@ type GarbagePolicy struct {
 	// Disabled turns the garbage collector off.
 	Disabled bool
 
-	// MaxPerPass is the maximum number of objects that one run of the collector deletes. The default is
+	// MaxPerPass is the maximum number of objects that one run of the garbage collector deletes. The default is
 	// DefaultMaxGarbagePerPass.
 	MaxPerPass int
 
-	// Unmarked also allows the deletion of objects whose marks have no epoch, such as objects that another program
-	// marked, by the collector and by DeleteWithPrimary. Leave it off if a store can be lost: after the store was
-	// created again, all of these objects count as garbage.
+	// Unmarked also allows the garbage collector and DeleteWithPrimary to delete objects whose marks have no epoch, such
+	// as objects that another program marked. The default is false. Leave it false if a store can be lost: after such a
+	// store is created again, all of these objects count as garbage.
 	Unmarked bool
 }
 

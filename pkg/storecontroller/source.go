@@ -31,8 +31,8 @@ func enqueue(q queue, priority int, after time.Duration, keys ...string) {
 	}
 }
 
-// A storeSource enqueues the primaries of the objects in a store. The informer calls receive while it holds its
-// lock; the mapping function and the queue are called by another goroutine.
+// A storeSource enqueues the primaries of the objects in a store. The informer holds its lock while it calls receive.
+// Therefore another goroutine calls the mapping function and the queue.
 type storeSource[T store.Object] struct {
 	informer *store.Informer[T]
 	keys     func(context.Context, T) []string // nil: the objects are the primaries
@@ -124,7 +124,7 @@ func (s *storeSource[T]) handle(ctx context.Context, q queue) {
 	s.handledCond.Broadcast()
 }
 
-// primaryKeys returns the keys for the old and the new state of an object.
+// primaryKeys returns the keys that the mapping function returns for the old and the new state of an object.
 func (s *storeSource[T]) primaryKeys(ctx context.Context, n store.Notification[T]) []string {
 	if s.keys == nil {
 		return []string{n.Key}
@@ -153,8 +153,8 @@ func equalExceptStatus[T store.Object](old, now T) bool {
 }
 
 // A Pusher is a source of keys for code that has no watch: a webhook, a poll, a subscription. Use it with External.
-// Keys that are pushed before the controller starts are kept until it does. The zero value is ready to use, by one
-// controller. Its methods may be called concurrently.
+// Keys that are pushed before the controller starts are enqueued at its start. One controller can use a Pusher. The
+// zero value is ready to use. Its methods may be called concurrently.
 type Pusher struct {
 	mu    sync.Mutex
 	queue queue

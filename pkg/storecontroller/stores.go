@@ -8,11 +8,11 @@ import (
 )
 
 // Owns watches objects in a store whose Metadata.Owners name primaries of the controller. The controller starts the
-// informer, which may be shared.
+// informer, which other controllers may share.
 func Owns[T store.Object](i *store.Informer[T]) Dependency { return ownsStore[T]{i} }
 
-// Reads watches objects in a store that the primaries depend on. The function maps an object to the keys of
-// primaries; it is called for the old and the new state of an object. Without a function no key is enqueued.
+// Reads watches objects in a store that the primaries depend on. The function maps an object to the keys of primaries.
+// The controller calls it with the old and the new state of an object. With a nil function no key is enqueued.
 func Reads[T store.Object](i *store.Informer[T], keys func(context.Context, T) []string) Dependency {
 	return readsStore[T]{i, keys}
 }
@@ -83,8 +83,8 @@ func (o storeLister[T]) listAll(ctx context.Context) (out []secondary, err error
 	return out, nil
 }
 
-// secondaries returns the object once for each of its owners. An object with several owners cannot be removed,
-// because the controller knows only one of them.
+// secondaries returns the object once for each of its owners. An object with several owners has no remove function,
+// because the controller knows only one of the owners.
 func (o storeLister[T]) secondaries(obj T, key string) (out []secondary) {
 	m := obj.GetMetadata()
 	for _, owner := range m.Owners {

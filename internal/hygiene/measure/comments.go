@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// comments finds the comments of functions and methods that do not begin with the name, so that a search for the
-// name misses them. The comment of an Example is shown as its text, and may begin with anything.
+// comments finds the comments of functions and methods that do not begin with the name. A search for the name does not
+// find them. The comment of an Example function is shown as its text, and may begin with anything.
 func comments(t *Tree) (out []Finding) {
 	for _, f := range t.Go {
 		if f.Generated() {
@@ -26,7 +26,7 @@ func comments(t *Tree) (out []Finding) {
 	return out
 }
 
-// begins reports whether a comment begins with a name, or with an article and the name. An empty comment does.
+// begins returns whether a comment is empty, or begins with the name or with an article and the name.
 func begins(doc, name string) bool {
 	for _, article := range []string{"", "A ", "An "} {
 		rest, ok := strings.CutPrefix(doc, article+name)
@@ -38,7 +38,8 @@ func begins(doc, name string) bool {
 	return doc == ""
 }
 
-// Capitalized counts the comments of unexported functions outside tests that begin with the capitalized name.
+// Capitalized counts the comments of unexported functions that begin with the capitalized name of the function. Tests
+// do not count.
 func (t *Tree) Capitalized() (n int) {
 	for _, f := range t.Go {
 		if f.Test() || f.Generated() {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A Package is the hand-written code of one folder without its tests, type-checked as far as possible without its
-// imports.
+// A Package is the hand-written code of one folder without its tests. It is type-checked as far as that is possible
+// without its imports.
 type Package struct {
 	Dir   string
 	Files []*File
@@ -32,13 +32,13 @@ func (t *Tree) Package(dir string) *Package {
 	if len(parsed) == 0 {
 		return nil
 	}
-	// Each imported name is an error, because it is unknown; names of the package itself are resolved all the same.
+	// Each imported name is an error, because it is unknown. Names of the package itself are still resolved.
 	config := types.Config{Importer: missing{}, Error: func(error) {}, DisableUnusedImportCheck: true}
 	p.Types, _ = config.Check(dir, t.Fset, parsed, p.Info)
 	return p
 }
 
-// missing is an importer that returns empty packages, of which only the names are known.
+// A missing is an importer that returns empty packages with only their names.
 type missing struct{}
 
 func (missing) Import(name string) (*types.Package, error) {
@@ -47,9 +47,9 @@ func (missing) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// globals finds package variables of pkg and internal that change after the start: by an assignment, by their
-// address, by a method that changes its receiver, or because their type only serves to change, as that of locks,
-// caches and metrics does. Tables that are only read are no state.
+// globals finds package variables of pkg and internal that change after the start. A variable changes by an assignment,
+// through its address, or by a method that changes its receiver. Variables whose type serves only to change also count:
+// locks, caches and metrics. Tables that are only read do not count.
 func globals(t *Tree) (out []Finding) {
 	dirs := map[string]bool{}
 	for _, f := range t.Go {
@@ -151,7 +151,7 @@ func (p *Package) changes(n ast.Node, mark func(e ast.Expr, why string)) {
 	}
 }
 
-// assigns reports whether an object is a method of this package with a pointer receiver that it assigns to.
+// assigns returns whether an object is a method of this package that has a pointer receiver and assigns to it.
 func (p *Package) assigns(method types.Object) bool {
 	for _, f := range p.Files {
 		for _, decl := range f.AST.Decls {
@@ -171,7 +171,7 @@ func (p *Package) assigns(method types.Object) bool {
 	return false
 }
 
-// assigned visits the fields and elements that a node assigns to; a variable itself is not one.
+// assigned visits the fields and elements to which a node assigns. It does not visit variables themselves.
 func (p *Package) assigned(n ast.Node, visit func(ast.Expr)) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
@@ -185,7 +185,7 @@ func (p *Package) assigned(n ast.Node, visit func(ast.Expr)) {
 	}
 }
 
-// global returns the package variable that an expression is, or is a part of.
+// global returns the package variable that an expression is, or of which it is a part.
 func (p *Package) global(e ast.Expr) types.Object {
 	obj := p.rootOf(e)
 	if v, ok := obj.(*types.Var); ok && p.Types != nil && v.Parent() == p.Types.Scope() {
@@ -217,7 +217,8 @@ func (p *Package) rootOf(e ast.Expr) types.Object {
 	}
 }
 
-// stateful reports whether a variable is of a type that only serves to change, or is made by a package of metrics.
+// stateful returns whether the type of a variable serves only to change, or whether a package of metrics creates the
+// variable.
 func stateful(v *ast.ValueSpec) (found bool) {
 	for _, e := range append([]ast.Expr{v.Type}, v.Values...) {
 		if e == nil {

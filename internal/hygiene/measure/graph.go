@@ -38,7 +38,7 @@ func (p *Package) Declarations() map[types.Object]Declaration {
 	return out
 }
 
-// Function returns the function of a name, or with a receiver the method, or nil.
+// Function returns the function with the name, or the method if a receiver is given. It returns nil if there is none.
 func (p *Package) Function(receiver, name string) types.Object {
 	for obj, d := range p.Declarations() {
 		if fn, ok := d.Node.(*ast.FuncDecl); ok && fn.Name.Name == name && Receiver(fn) == receiver {
@@ -70,7 +70,7 @@ func Receiver(fn *ast.FuncDecl) string {
 	}
 }
 
-// Used returns the functions, methods and variables of the package that a declaration names.
+// Used returns the functions, methods and variables of the package to which the code of n refers.
 func (p *Package) Used(n ast.Node) (out []types.Object) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
@@ -106,7 +106,7 @@ func (p *Package) Reached(from ...types.Object) map[types.Object]Declaration {
 	return out
 }
 
-// Writes counts the assignments to fields of its receiver that a method makes.
+// Writes counts the assignments in a method to fields of its receiver.
 func (p *Package) Writes(fn *ast.FuncDecl) (n int) {
 	if fn.Body == nil || fn.Recv == nil || len(fn.Recv.List[0].Names) == 0 {
 		return 0
@@ -145,7 +145,7 @@ func Branches(fn *ast.FuncDecl) (n int) {
 	return n
 }
 
-// Calls returns the uses in a declaration of names that a package exports.
+// Calls returns the selectors in n, such as pkg.Name, that refer to one of the names in a package.
 func Calls(n ast.Node, pkg string, names ...string) (out []*ast.SelectorExpr) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)

@@ -5,13 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// The most characters of a line of Go, and of a line or a table cell of a page.
+// The maximum number of characters of a line of Go, and of a line or a table cell of a page.
 const (
 	MaxLine      = 120
 	MaxParagraph = 500
 )
 
-// longLines finds lines of hand-written Go. A tab is one character. Directives and markers cannot be broken.
+// longLines finds long lines of hand-written Go. A tab counts as one character. Directives and markers do not count,
+// because they cannot be broken.
 func longLines(t *Tree) (out []Finding) {
 	for _, f := range t.Go {
 		if f.Generated() {
@@ -41,7 +42,7 @@ func isDirective(line string) bool {
 	return false
 }
 
-// longParagraphs finds long lines of pages. In a row of a table each cell counts by itself, and code does not count.
+// longParagraphs finds long lines of pages. In a row of a table each cell counts separately. Code does not count.
 func longParagraphs(t *Tree) (out []Finding) {
 	for _, f := range t.Pages {
 		for n, line := range proseLines(f) {
@@ -59,7 +60,7 @@ func longParagraphs(t *Tree) (out []Finding) {
 	return out
 }
 
-// proseLines yields the lines of a page that are not in a block of code, with their numbers.
+// proseLines yields the lines of a page outside code blocks, with their numbers.
 func proseLines(f *File) func(func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		n, fenced := 0, false

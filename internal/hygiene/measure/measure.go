@@ -1,9 +1,9 @@
-// Package measure reads this repository and counts findings of reviewers: large structs, comments without the name
-// of their function, words to avoid, exceptions for linters that do not run, package variables that change, test
+// Package measure reads this repository and counts what reviewers have objected to: large structs, comments without the
+// name of their function, words to avoid, exceptions for linters that do not run, package variables that change, test
 // files without a production file, and long lines.
 //
-// Read parses the tree once; each Gate of Gates lists its findings. The tests of internal/hygiene hold the numbers
-// per package, internal/hygiene/shape prints them.
+// Read parses the tree once. Each Gate of Gates lists its findings. The tests of internal/hygiene have the allowed
+// number of findings per package. The command internal/hygiene/shape prints the findings.
 package measure
 
 import (
@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// A Finding is one place that a gate objects to.
+// A Finding is one place in the code that violates the rule of a gate.
 type Finding struct {
 	Package string // the folder below the root, with slashes
 	File    string // the path below the root
@@ -19,7 +19,7 @@ type Finding struct {
 	What    string // the defect, in a few words
 }
 
-// A Gate counts one kind of finding. Its Name is the word in the file of allowed numbers.
+// A Gate counts one kind of finding. The file of allowed numbers uses its Name.
 type Gate struct {
 	Name   string
 	What   string // the counted findings, in the plural
@@ -27,7 +27,7 @@ type Gate struct {
 	find   func(*Tree) []Finding
 }
 
-// Gates are all of them, by name.
+// Gates are all gates. ByName returns one of them.
 var Gates = []Gate{
 	{
 		"comments", "comments of functions that do not begin with the name",

@@ -5,7 +5,7 @@ import (
 	"go/types"
 )
 
-// A Use is a use of a definition by another one of the same file.
+// A Use is a use of a definition by another definition in the same file.
 type Use struct {
 	Finding
 

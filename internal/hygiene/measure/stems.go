@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// testStems are first words of test files that need no production file of their stem: the word says what the file is
-// for.
+// testStems are first words of the names of test files that need no production file, because the word says what the
+// file is for.
 var testStems = []string{"bench", "example", "export", "fuzz", "main", "regression", "seed", "systems", "world"}
 
-// stems finds the test files of pkg, and of the simulator, that no production file stands beside: x_test.go and
-// x_part_test.go are tests of x.go.
+// stems finds the test files of pkg and of the simulator without a production file. x_test.go and x_part_test.go are
+// tests of x.go.
 func stems(t *Tree) (out []Finding) {
 	production := map[string]bool{}
 	for _, f := range t.Go {
@@ -30,7 +30,7 @@ func stems(t *Tree) (out []Finding) {
 	return out
 }
 
-// hasStem reports whether a file of this name exists, or one of the name without its last words.
+// hasStem returns whether a production file with this name exists, or with this name without its last words.
 func hasStem(production map[string]bool, name string) bool {
 	for {
 		if production[name] {

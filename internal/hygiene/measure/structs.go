@@ -2,10 +2,10 @@ package measure
 
 import "go/ast"
 
-// MaxFields is the most fields that a struct of the library may have.
+// MaxFields is the maximum number of fields of a struct of the library.
 const MaxFields = 20
 
-// structs finds large structs in pkg and internal. The facts of a decision are left out: they are its parameters.
+// structs finds large structs in pkg and internal. It omits the facts of a decision, which are its parameters.
 func structs(t *Tree) (out []Finding) {
 	for _, s := range t.Structs() {
 		f := s.File

@@ -26,7 +26,7 @@ type Tree struct {
 	linters []string // those that .golangci.yaml enables
 }
 
-// A File is one file of it.
+// A File is one file of a Tree.
 type File struct {
 	Name string // its path below the root, with slashes
 	Text []byte
@@ -37,26 +37,27 @@ type File struct {
 // Dir returns the folder of the file below the root.
 func (f *File) Dir() string { return path.Dir(f.Name) }
 
-// Test reports whether it is a test file.
+// Test returns whether the file is a test file.
 func (f *File) Test() bool { return strings.HasSuffix(f.Name, "_test.go") }
 
-// Generated reports whether a program wrote it.
+// Generated returns whether a program generated the file.
 func (f *File) Generated() bool { return f.AST != nil && ast.IsGenerated(f.AST) }
 
-// Line returns the line of a position in it.
+// Line returns the line of a position in the file.
 func (f *File) Line(pos token.Pos) int { return f.fset.Position(pos).Line }
 
-// In reports whether it is below one of the folders.
+// In returns whether the file is below one of the folders.
 func (f *File) In(dirs ...string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return dir == "." || strings.HasPrefix(f.Name, dir+"/") })
 }
 
-// finding returns a Finding at a line of it.
+// finding returns a Finding at a line of the file.
 func (f *File) finding(line int, format string, args ...any) Finding {
 	return Finding{Package: f.Dir(), File: f.Name, Line: line, What: fmt.Sprintf(format, args...)}
 }
 
-// Files returns the path below root of every regular file that fits, without data of tests, built files and git's own.
+// Files returns the paths below root of all regular files for which fits returns true. It omits test data, built files
+// and files of git.
 func Files(root string, fits func(name string) bool) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -78,7 +79,7 @@ func Files(root string, fits func(name string) bool) ([]string, error) {
 	return out, err
 }
 
-// Read reads and parses the Go files and pages below root, and the names of the linters there.
+// Read parses the Go files and pages below root. It also reads the names of the linters that run.
 func Read(root string) (*Tree, error) {
 	names, err := Files(root, func(name string) bool { return slices.Contains([]string{".go", ".md"}, path.Ext(name)) })
 	if err != nil {
@@ -126,8 +127,8 @@ func parseFile(fset *token.FileSet, name string, text []byte) (*File, error) {
 	return &File{Name: name, Text: text, AST: parsed, fset: fset}, err
 }
 
-// FromFiles returns the tree of these files: texts by the path below the root. A file .golangci.yaml lists the
-// linters that run.
+// FromFiles returns a tree with the given files: their texts by their paths below the root. The file .golangci.yaml
+// lists the linters that run.
 func FromFiles(files map[string]string) (*Tree, error) {
 	t := &Tree{Fset: token.NewFileSet(), linters: enabled([]byte(files[".golangci.yaml"]))}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -167,7 +168,7 @@ func enabled(config []byte) []string {
 	return out
 }
 
-// LineCount counts lines as wc does, and a last one without an end as well.
+// LineCount counts the lines of a text as wc does. Unlike wc, it also counts a last line without a line end.
 func LineCount(text []byte) int {
 	n := bytes.Count(text, []byte("\n"))
 	if len(text) > 0 && text[len(text)-1] != '\n' {

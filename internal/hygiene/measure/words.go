@@ -9,27 +9,27 @@ import (
 	"unicode"
 )
 
-// Words that no identifier may have: Kubernetes and controller-runtime have another term for the thing, or the word
-// has several meanings here.
+// identifierWords are words that no identifier may have. Kubernetes and controller-runtime have another term for the
+// thing, or the word has several meanings in this repository.
 var identifierWords = words(`
 	told unsaid heard waits spare spared roll memo troubles meet meets met stands lent lately
 	album recollection belongings shelf witness lookout bell inquiry forejudge usurp squat snatch
 	stranger strangers hiccup deed deeds sentry manners nobody somebody whoever
 	harbour berth berths pilot pilots quay buoy buoys boat boats dock docks wharf pier ferry sail vessel`)
 
-// Pairs of words that no identifier may have one after the other, as in takeBack.
+// identifierPairs are pairs of words that no identifier may have one after the other, as in takeBack.
 var identifierPairs = []string{"let go", "take hold", "take back", "put off", "hang up"}
 
-// Words before which "roll" is the usual term.
+// usualNext are the words after "roll" with which it is a usual term.
 var usualNext = words("back out over")
 
-// Words that no comment and no page may have.
+// proseWords matches words that no comment and no page may have.
 var proseWords = regexp.MustCompile(`(?i)\b(?:` +
 	`whoever|whomever|whom|somebody|nobody|anybody|everybody|he|him|his|she|her|` +
 	`told|tells|unsaid|lent|usurp(?:s|ed)?|squats?|snatch|strangers?|hiccups?|forejudges?|` +
 	`harbours?|berths?|pilots?|quays?|buoys?|boats?|wharf|vessel)\b`)
 
-// Code in a page or a comment, and the target of a link.
+// inlineCode matches code in a page or a comment, and the target of a link.
 var inlineCode = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
 
 func words(list string) map[string]bool {
@@ -40,7 +40,7 @@ func words(list string) map[string]bool {
 	return out
 }
 
-// identifiers finds declarations, also those in tests, whose name has a word to avoid.
+// identifiers finds declarations, including those in tests, whose name has a word to avoid.
 func identifiers(t *Tree) (out []Finding) {
 	for _, f := range t.Go {
 		if f.Generated() {
@@ -93,7 +93,7 @@ func split(name string) (out []string) {
 	return out
 }
 
-// declared calls visit for each name that a file declares, its own package included.
+// declared calls visit for each name that a file declares, including the name of its package.
 func declared(file *ast.File, visit func(*ast.Ident)) {
 	visit(file.Name)
 	define := func(exprs ...ast.Expr) {
@@ -136,7 +136,7 @@ func declared(file *ast.File, visit func(*ast.Ident)) {
 	})
 }
 
-// prose finds words to avoid in comments and in pages; code in them does not count.
+// prose finds words to avoid in comments and in pages. It ignores code in them.
 func prose(t *Tree) (out []Finding) {
 	for _, f := range t.Go {
 		if f.Generated() {

@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// A bar is one row: a number, and the most that it may be.
+// A bar is one row of the output: a number and its maximum.
 type bar struct {
 	what string
 	is   int    // unknown if the text of the tree does not show it
@@ -16,8 +16,8 @@ type bar struct {
 	note string // beside the number, and not compared
 }
 
-// unknown stands for a number that this command cannot find: the name that it counts by is gone, or only a reader or
-// another command can find out.
+// unknown stands for a number that this command cannot determine. Either a name that it needs no longer exists, or only
+// a reader or another command can find out the number.
 const unknown = -1
 
 func (b bar) verdict() string {
@@ -45,7 +45,7 @@ func (b bar) limit() string {
 	return fmt.Sprintf("<= %d", b.most)
 }
 
-// The managed reconciler, its decision and its memory of objects.
+// The packages of the managed reconciler, of its decision and of its memory of objects.
 const (
 	managedDir   = "pkg/reconciler/managed"
 	lifecycleDir = "pkg/reconciler/managed/internal/lifecycle"
@@ -90,15 +90,15 @@ func bars(t *measure.Tree) []bar {
 	)
 }
 
-// gateBar is the row of a gate of internal/hygiene.
+// gateBar returns the row of a gate of internal/hygiene.
 func gateBar(t *measure.Tree, name string, most int) bar {
 	g, _ := measure.ByName(name)
 	return bar{what: g.What + " (gate " + name + ")", is: len(g.Find(t)), most: most}
 }
 
-// fieldBars are the sizes of a pass, of a reconciler and of the memory of an object. A field that is a struct counts as
-// one: the struct is a concept of its own. The number in parentheses counts the fields of embedded structs instead,
-// because code uses them as if they were fields of the outer one.
+// fieldBars returns the sizes of a pass, of a reconciler and of the memory of an object. A field that is a struct
+// counts as one, because the struct is a concept of its own. The number in parentheses counts the fields of embedded
+// structs instead, because code uses them like fields of the outer struct.
 func fieldBars(t *measure.Tree) []bar {
 	structs := map[string]measure.Struct{}
 	for _, s := range t.Structs() {
@@ -126,7 +126,8 @@ func fieldBars(t *measure.Tree) []bar {
 	}
 }
 
-// promotedFields counts the fields of a struct, and of the structs of its package that it embeds instead of these.
+// promotedFields counts the fields of a struct. It replaces an embedded struct of the same package by the fields of
+// that struct.
 func promotedFields(structs map[string]measure.Struct, s measure.Struct) (n int) {
 	for _, field := range s.Type.Fields.List {
 		inner, ok := structs[s.File.Dir()+"."+embedded(field)]
@@ -139,7 +140,7 @@ func promotedFields(structs map[string]measure.Struct, s measure.Struct) (n int)
 	return n
 }
 
-// embedded returns the name of the type of an embedded field, if it is of the package itself.
+// embedded returns the name of the type of an embedded field if the type is in the package itself.
 func embedded(field *ast.Field) string {
 	e := field.Type
 	if star, ok := e.(*ast.StarExpr); ok {

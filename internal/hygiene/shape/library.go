@@ -10,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// decisionBars are about the decision of the managed reconciler.
+// decisionBars returns the rows about the decision of the managed reconciler.
 func decisionBars(m, l *measure.Package) []bar {
 	decides := 0
 	for _, fn := range functions(m) {
@@ -29,7 +29,7 @@ func decisionBars(m, l *measure.Package) []bar {
 	}
 }
 
-// combinations returns n so that there are at most 2^n different Facts.
+// combinations returns n such that there are at most 2^n different Facts.
 func combinations(l *measure.Package) int {
 	facts := l.Types.Scope().Lookup("Facts")
 	if facts == nil {
@@ -38,7 +38,7 @@ func combinations(l *measure.Package) int {
 	return bits.Len(uint(values(l, facts.Type()) - 1))
 }
 
-// values returns the number of values of the type of a fact. Those of a named integer are its constants.
+// values returns the number of values of the type of a fact. For a named integer type these are its constants.
 func values(l *measure.Package, of types.Type) int {
 	switch u := of.Underlying().(type) {
 	case *types.Struct:
@@ -62,8 +62,8 @@ func values(l *measure.Package, of types.Type) int {
 	return 1
 }
 
-// onceBars are about rules that only one package should have. Each counts the packages of pkg and internal that have
-// the rule in code of their own.
+// onceBars returns the rows about rules that only one package should implement. Each counts the packages of pkg and
+// internal with their own code for the rule.
 func onceBars(t *measure.Tree) []bar {
 	requeue, fresh, patch := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, f := range t.Go {
@@ -133,7 +133,8 @@ func mergePatch(fn *ast.FuncDecl) bool {
 	return fn.Type.Params.NumFields() == 2 && again && deletes && null
 }
 
-// exported counts the exported names, and methods of exported types, of the packages of pkg that others can import.
+// exported counts the exported names and the methods of exported types in the packages of pkg that other modules can
+// import.
 func exported(t *measure.Tree) (n int) {
 	for _, f := range t.Go {
 		internal := slices.Contains(strings.Split(f.Dir(), "/"), "internal") || f.AST.Name.Name == "main"

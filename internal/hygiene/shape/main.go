@@ -1,17 +1,17 @@
-// Command shape prints measures of the shape of the code, beside the bars that were set for them. "make shape" runs
+// Command shape prints measures of the code and compares them with the bars that were set for them. "make shape" runs
 // it.
 //
 //	go run ./internal/hygiene/shape
 //	go run ./internal/hygiene/shape -list NAME [PACKAGE...]
 //
-// A row has yes or no if its bar is met or not, and ? if the text of the tree does not show it: a reader or another
-// command has to find out. Text in parentheses after a number is not compared with the bar.
+// A row ends with yes if its bar is met, and with no if it is not. It has ? if the code does not show the measure: a
+// reader or another command has to find it out. Text in parentheses after a number is not compared with the bar.
 //
-// With -list it lists findings instead, in the packages given or in all. NAME is a gate of internal/hygiene (make
-// shape LIST=prose PKG=pkg/sim), or order: the uses against the reading order in the files of the managed reconciler
-// and of the simulator (make shape LIST=order PKG=pkg/reconciler/managed). The row of a gate has its name. The other
-// rows are defined by the functions that make them: fieldBars, passBars, decisionBars, onceBars, sizeBars and
-// orderBars.
+// With -list it lists findings, in the given packages or in all. NAME is a gate of internal/hygiene (make shape
+// LIST=prose PKG=pkg/sim), or order. With order it lists the uses that are against the reading order, in the files of
+// the managed reconciler and of the simulator (make shape LIST=order PKG=pkg/reconciler/managed). The row of a gate has
+// the name of the gate. These functions define the other rows: fieldBars, passBars, decisionBars, onceBars, sizeBars
+// and orderBars.
 package main
 
 import (

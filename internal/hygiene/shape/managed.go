@@ -10,9 +10,9 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// passBars are about the way of an object through a pass, as far as calls show it. A pass embeds structs, whose methods
-// are methods of the pass as well: where only those of pass itself are compared with the bar, the number in parentheses
-// has all of them.
+// passBars returns the rows about the code that an object runs through in a pass, as far as calls show it. A pass
+// embeds structs, whose methods are also methods of the pass. Some bars count only the methods of pass itself; the
+// number in parentheses then counts all methods.
 func passBars(m, l *measure.Package) []bar {
 	methods, files := methodsOf(m, "pass")
 	allMethods, allFiles := methodsOf(m, layers(m)...)
@@ -50,7 +50,7 @@ func functions(p *measure.Package) (out []*ast.FuncDecl) {
 	return out
 }
 
-// layers returns the names of pass and of the structs of its package that it embeds, directly or through others.
+// layers returns the names of pass and of the structs of its package that it embeds, directly or indirectly.
 func layers(m *measure.Package) []string {
 	structs := map[string]*ast.StructType{}
 	for _, f := range m.Files {
@@ -97,8 +97,8 @@ func methodsOf(p *measure.Package, receivers ...string) (methods, files int) {
 	return methods, files
 }
 
-// spine returns how many files have the functions that every pass runs through, and the methods of a reconciler, a pass
-// or the structs embedded in a pass that these name, and how long they are.
+// spine returns the number of files and of lines with the functions that every pass runs through. It also counts the
+// methods of a reconciler, a pass or the structs embedded in a pass to which these functions refer.
 func spine(m, l *measure.Package) (files, lines int) {
 	opened := map[*measure.File]bool{}
 	all, receivers := m.Declarations(), append(layers(m), "Reconciler")
@@ -150,8 +150,8 @@ func results(fn *ast.FuncDecl) (n int) {
 	return n
 }
 
-// Methods of clients that call the external system, and parts of the names of variables that hold a client: its type
-// is not known without the imports of the package.
+// Methods of clients that call the external system, and parts of the names of variables that hold a client. The type of
+// a client is not known without the imports of the package.
 var (
 	external = []string{
 		"Connect", "Observe", "Create", "Update", "Delete", "Disconnect", "RecoverCreation", "ListExternal",
@@ -159,7 +159,7 @@ var (
 	holders = []string{"external", "connecter", "recoverer", "lister"}
 )
 
-// externalCalls counts the calls of the external system that a method of pass reaches.
+// externalCalls counts the calls of the external system that a method of pass makes, directly or indirectly.
 func externalCalls(m *measure.Package, name string) int {
 	from := m.Function("pass", name)
 	if from == nil {
@@ -206,8 +206,8 @@ func factsWrites(m *measure.Package) int {
 	return n
 }
 
-// sentinels returns the errors that are control flow: unexported variables and types of the package that it asks
-// errors.Is or errors.As for. Variables of such a type count as that type.
+// sentinels returns the errors that control the flow: unexported variables and types of the package that are arguments
+// of errors.Is or errors.As. Variables of such a type count as that type.
 func sentinels(m *measure.Package) map[types.Object]bool {
 	asked := askedFor(m)
 	out := map[types.Object]bool{}
@@ -260,7 +260,7 @@ func literalType(e ast.Expr) *ast.Ident {
 	return id
 }
 
-// flowNote names the sentinels, and says how many variables have values of their types.
+// flowNote returns the names of the sentinels, and the number of variables with values of their types.
 func flowNote(flow, values map[types.Object]bool) string {
 	var names []string
 	for obj := range flow {
@@ -342,8 +342,8 @@ func bypasses(m *measure.Package) (n int) {
 // Words that had several meanings at commit 4a8b5ff.
 var severalMeanings = []string{"told", "held", "waits", "made", "rest", "leave", "begin", "class", "turn", "live"}
 
-// homonyms returns those of them that still name several things: types, functions, methods, fields or constants of the
-// package and its decision.
+// homonyms returns the words of severalMeanings that still name several things: types, functions, methods, fields or
+// constants of the package and its decision.
 func homonyms(packages ...*measure.Package) (out []string) {
 	declared := map[string]int{}
 	for _, p := range packages {

@@ -8,13 +8,13 @@ import (
 	"github.com/moorage-dev/moorage/internal/hygiene/measure"
 )
 
-// order is the argument of -list for the uses against the reading order.
+// order is the argument of -list that lists the uses against the reading order.
 const order = "order"
 
-// Where the simulator is, or was: it may move from the one to the other.
+// simulatorDirs are the folders in which the simulator may be.
 var simulatorDirs = []string{"pkg/sim", "internal/sim"}
 
-// orderBars are the uses that run against the reading order, as a percentage. See measure.Package.Uses.
+// orderBars returns the percentages of the uses against the reading order. See measure.Package.Uses.
 func orderBars(t *measure.Tree) []bar {
 	return []bar{
 		orderBar(t, "managed", 12, managedDir),
@@ -39,10 +39,10 @@ func orderBar(t *measure.Tree, name string, most int, dirs ...string) bar {
 	return b
 }
 
-// percent rounds up: a percentage that is a little above a bar does not meet it.
+// percent returns a percentage, rounded up: a percentage slightly above a bar does not meet the bar.
 func percent(part, whole int) int { return (100*part + whole - 1) / whole }
 
-// uses returns the uses in the packages in these folders and below.
+// uses returns the uses in the packages in and below the folders.
 func uses(t *measure.Tree, dirs ...string) (out []measure.Use) {
 	packages := map[string]bool{}
 	for _, f := range t.Go {
@@ -56,7 +56,7 @@ func uses(t *measure.Tree, dirs ...string) (out []measure.Use) {
 	return out
 }
 
-// against returns the uses that run against the reading order, in all packages of the bars.
+// against returns the uses against the reading order in all packages of the bars.
 func against(t *measure.Tree) (out []measure.Finding) {
 	for _, u := range uses(t, append([]string{managedDir}, simulatorDirs...)...) {
 		if u.Against {

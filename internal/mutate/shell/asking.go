@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// The functions of this file find out whether an expression can be evaluated at another place: that has no effect,
-// and it does not panic there.
+// The functions of this file find out whether an expression can be evaluated at another place. It can if it has no
+// effect and does not panic there.
 
-// harmless reports whether a condition can be evaluated whatever else holds: it calls nothing, it follows no pointer
-// but the receiver, and every index is in range, because the condition compares the length first.
+// harmless returns whether a condition can be evaluated in any state. It calls nothing, and follows no pointer except
+// the receiver. Every index is in range, because the condition compares the length first.
 func (f *finder) harmless(condition ast.Expr) bool {
 	long := map[string]int64{} // the least length of each expression
 	for _, e := range conjuncts(condition) {
@@ -33,7 +33,7 @@ func (f *finder) harmless(condition ast.Expr) bool {
 	return true
 }
 
-// steady reports whether a condition cannot panic and has no effect where strings and slices have at least these
+// steady returns whether a condition has no effect and cannot panic if strings and slices have at least the given
 // lengths.
 func (f *finder) steady(condition ast.Expr, long map[string]int64) bool {
 	ok := true
@@ -58,8 +58,8 @@ func (f *finder) steady(condition ast.Expr, long map[string]int64) bool {
 	return ok
 }
 
-// plain reports whether an operation cannot panic: it is a negation, a comparison of values that can always be
-// compared, or a sum.
+// plain returns whether an operation cannot panic. It is a negation, a comparison of values that are always comparable,
+// or a sum.
 func (f *finder) plain(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.UnaryExpr:
@@ -93,7 +93,7 @@ func (f *finder) receiver(e ast.Expr) bool {
 	return !f.asksFor(f.fn.Body)[name.Name]
 }
 
-// number returns the constant that an expression is.
+// number returns the value of an expression that is a constant integer.
 func (f *finder) number(e ast.Expr) (int64, bool) {
 	value := f.types.Types[e].Value
 	if value == nil || value.Kind() != constant.Int {
@@ -102,8 +102,7 @@ func (f *finder) number(e ast.Expr) (int64, bool) {
 	return constant.Int64Val(value)
 }
 
-// answers reports whether an expression only computes a value: it calls nothing but named functions that cannot
-// fail.
+// answers returns whether an expression only computes a value: it calls only named functions that cannot fail.
 func (f *finder) answers(e ast.Expr) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -121,8 +120,7 @@ func (f *finder) answers(e ast.Expr) bool {
 	return ok
 }
 
-// ofTime reports whether a call is one of a method of time.Time: the method gets a copy of the time and changes
-// nothing.
+// ofTime returns whether a call calls a method of time.Time. Such a method gets a copy of the time and changes nothing.
 func (f *finder) ofTime(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.types.Selections[method] == nil || f.packageOf(method) != "time" {
@@ -149,7 +147,7 @@ func (f *finder) function(call *ast.CallExpr) *types.Func {
 	return fn
 }
 
-// asksFor returns the expressions that a node compares with nil, or takes the length of.
+// asksFor returns the expressions that a node compares with nil, or whose length it takes.
 func (f *finder) asksFor(n ast.Node) map[string]bool {
 	asked := map[string]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -198,8 +196,8 @@ func (f *finder) guards(guard, s ast.Stmt) (found bool) {
 	return found
 }
 
-// free reports whether an expression can be evaluated any number of times: it calls nothing, and it looks nothing up
-// that may be missing.
+// free returns whether an expression can be evaluated any number of times: it calls nothing, and reads no element that
+// may be missing.
 func free(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -218,7 +216,7 @@ func free(e ast.Expr) bool {
 	return !found
 }
 
-// named reports whether an expression is a package variable, as sentinel errors are.
+// named returns whether an expression is a package variable, such as a sentinel error.
 func (f *finder) named(e ast.Expr) bool {
 	if s, ok := e.(*ast.SelectorExpr); ok {
 		e = s.Sel
@@ -243,8 +241,8 @@ func (f *finder) fallible(list ...ast.Expr) (found bool) {
 	return found
 }
 
-// computes reports whether a call that may fail can be made at any time: it is one of a library function that only
-// transforms its arguments.
+// computes returns whether a call that may fail can be made at any time, because the library function only transforms
+// its arguments.
 func (f *finder) computes(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.types.Selections[method] != nil ||
@@ -264,8 +262,8 @@ func (f *finder) computes(call *ast.CallExpr) bool {
 	return false
 }
 
-// there reports whether an expression has a value whatever else holds: it follows no pointer but the receiver, and
-// looks nothing up.
+// there returns whether an expression has a value in any state: it follows no pointer except the receiver, and reads no
+// element.
 func (f *finder) there(e ast.Expr) bool {
 	ok := true
 	ast.Inspect(e, func(n ast.Node) bool {

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// poolOf returns the mutants of all subjects that compile, or those at a place, and how many more do not compile.
+// poolOf returns the mutants of all subjects, or of one place, that compile. misfits is the number of those that do
+// not.
 func poolOf(all []*subject, at string) (pool []*mutant, misfits int, err error) {
 	for _, sub := range all {
 		for _, m := range sub.candidates {
@@ -38,10 +39,10 @@ func poolOf(all []*subject, at string) (pool []*mutant, misfits int, err error) 
 	return pool, misfits, nil
 }
 
-// divide divides a pool into draws of at least so many mutants, or into one draw if the pool has fewer. It deals the
-// mutants to the draws one by one, those of one sort of change and of one file one after the other: so each draw
-// gets the same share of them, but for one. Among these the hash of the mutant decides the order, so that neighbors
-// in the source are in different draws. Every mutant is in one draw; the draws differ by one mutant at most.
+// divide divides a pool into draws of at least the given number of mutants, or into one draw if the pool has fewer. It
+// distributes the mutants one by one, grouped by the sort of the change and the file, so that each draw gets the same
+// share of each group, give or take one. Within a group the hash of the mutant decides the order, so that neighbors in
+// the source are in different draws. Every mutant is in one draw. The sizes of the draws differ by at most one.
 func divide(pool []*mutant, least int) [][]*mutant {
 	type card struct {
 		mutant     *mutant
@@ -76,7 +77,7 @@ func (m *mutant) sort() string {
 	return words[0]
 }
 
-// choose takes the subject's own of the drawn mutants, in the order of their places.
+// choose stores those of the drawn mutants that belong to the subject, in the order of their positions.
 func (s *subject) choose(drawn []*mutant) {
 	s.drawn = slices.DeleteFunc(slices.Clone(drawn), func(m *mutant) bool { return m.subject != s })
 	slices.SortStableFunc(s.drawn, func(a, b *mutant) int {

@@ -10,7 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// logs reports whether a node is a call of a logger, or a statement of one such call: no promise rests on log lines.
+// logs returns whether a node is a call of a logger, or a statement that only makes such a call. No guarantee depends
+// on log lines.
 func (f *finder) logs(n ast.Node) bool {
 	if s, ok := n.(*ast.ExprStmt); ok {
 		n = s.X
@@ -40,7 +41,7 @@ func calls(call *ast.CallExpr, function string) bool {
 	return ok && name.Name == function
 }
 
-// words reports whether a call makes the text of an error: tests do not compare these texts.
+// words returns whether a call creates the text of an error. Tests do not compare these texts.
 func (f *finder) words(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -58,9 +59,9 @@ func (f *finder) packageOf(called *ast.SelectorExpr) string {
 	return ""
 }
 
-// interact reports whether the order of two statements can matter: one may leave and the other has an effect or may
-// leave as well, both make calls that may have an effect, or one reads a variable that the other assigns. Other
-// statements are equivalent in either order.
+// interact returns whether the order of two statements can matter. It does in three cases: one may leave the function
+// and the other has an effect or may leave as well; both make calls that may have an effect; or one reads a variable
+// that the other assigns. Otherwise the two orders are equivalent.
 func (f *finder) interact(a, b ast.Stmt) bool {
 	f.pair = b.End()
 	defer func() { f.pair = token.NoPos }()
@@ -89,8 +90,8 @@ func (f *finder) interact(a, b ast.Stmt) bool {
 	return mentions(f.file.at(b), one.assigns) || mentions(f.file.at(a), other.assigns)
 }
 
-// ends reports whether no statement after this one is run: to exchange it with the statement before is to remove
-// that statement.
+// ends returns whether no statement after this one is run. To exchange such a statement with the one before is to
+// remove the one before.
 func ends(s ast.Stmt) bool {
 	switch s.(type) {
 	case *ast.ReturnStmt, *ast.BranchStmt:
@@ -241,9 +242,9 @@ func (f *finder) within(name *ast.Ident, s ast.Stmt) bool {
 	return v != nil && v.Pos() >= s.Pos() && v.Pos() < s.End()
 }
 
-// outlives reports whether the target of an assignment outlives the call of the function: it is not a local
-// variable, a function literal or a pointer may refer to it, or the path to it has a pointer, a map or a slice that
-// the function has not made for itself.
+// outlives returns whether the target of an assignment exists after the call of the function. It does if it is not a
+// local variable, or if a function literal or a pointer may refer to it. It also does if the path to it has a pointer,
+// a map or a slice that the function has not created for itself.
 func (f *finder) outlives(e ast.Expr) bool {
 	led, first := 0, false // how many of these are on the path, and whether the first step is one
 	for {
@@ -272,9 +273,9 @@ func (f *finder) outlives(e ast.Expr) bool {
 	}
 }
 
-// makes reports whether a local variable holds a value that the function has made, and does not share: it is
-// declared with a literal, make or new, and is otherwise only selected from, indexed, ranged over, measured or
-// returned.
+// makes returns whether a local variable holds a value that the function has created and does not share. The variable
+// is declared with a literal, make or new. The function otherwise only selects from it, indexes it, ranges over it,
+// takes its length or returns it.
 func (f *finder) makes(v types.Object) bool {
 	made, leaks := false, false
 	asked := map[*ast.Ident]bool{}

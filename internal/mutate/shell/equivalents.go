@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// The functions of this file find changes that no caller can see, whatever the code is for: such a mutant is not
-// made.
+// The functions of this file find changes that no caller can notice. Such mutants are not made.
 
-// onlyLogs reports whether statements do nothing but log: it does not matter when they run.
+// onlyLogs returns whether statements only log. The time at which they run does not matter.
 func (f *finder) onlyLogs(list []ast.Stmt) bool {
 	for _, s := range list {
 		if !f.logs(s) {
@@ -42,8 +41,8 @@ func equality(call *ast.CallExpr) bool {
 	return false
 }
 
-// says reports whether a call formats a sentence for readers: like the texts of errors, see words, tests do not
-// compare it.
+// says returns whether a call formats a sentence for readers. Tests do not compare such sentences, nor the texts of
+// errors (see words).
 func (f *finder) says(call *ast.CallExpr) bool {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || f.packageOf(method) != "fmt" || method.Sel.Name != "Sprintf" {
@@ -54,10 +53,11 @@ func (f *finder) says(call *ast.CallExpr) bool {
 		word.MatchString(verb.ReplaceAllString(constant.StringVal(value), ""))
 }
 
-// A sentence has a word besides the formatting verbs.
+// verb matches a formatting verb, and word a word. A text with a word besides its verbs is a sentence.
 var verb, word = regexp.MustCompile(`%[^a-zA-Z%]*[a-zA-Z%]`), regexp.MustCompile(`\pL\pL`)
 
-// ordered returns the arguments of a call whose order may matter. That of the keys that a function removes does not.
+// ordered returns the arguments of a call whose order may matter. The order of keys that a function removes does not
+// matter.
 func (f *finder) ordered(call *ast.CallExpr) []ast.Expr {
 	fn := f.function(call)
 	if fn == nil || !strings.HasPrefix(fn.Name(), "Remove") || !fn.Signature().Variadic() || call.Ellipsis.IsValid() {
@@ -97,9 +97,9 @@ func (f *finder) sentence(e ast.Expr) bool {
 	return value != nil && value.Kind() == constant.String && prose(constant.StringVal(value))
 }
 
-// commute reports whether the order of two statements does not matter although both make calls: they remove keys of
-// a map, set different fields of one object, pass values to a function that keeps the greatest, or one of them
-// counts for a metric and the other does not leave the function.
+// commute returns whether the order of two statements does not matter although both make calls. There are four cases:
+// they remove keys of a map; they set different fields of one object; they pass values to a function that keeps the
+// greatest; or one counts for a metric and the other does not leave the function.
 func (f *finder) commute(a, b ast.Stmt) bool {
 	if f.greatest(a, b) {
 		return true
@@ -169,8 +169,8 @@ func (f *finder) results(n *ast.ReturnStmt) {
 	}
 }
 
-// fails reports whether an expression is certainly a non-nil error: it is made here, or a condition around it has
-// found that it is one.
+// fails returns whether an expression is certainly a non-nil error. Either it is created here, or a condition around it
+// has checked that it is not nil.
 func (f *finder) fails(e ast.Expr) bool {
 	if !mayFail(f.types.TypeOf(e)) {
 		return false

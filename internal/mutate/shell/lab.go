@@ -21,8 +21,8 @@ const (
 	record = "MOORAGE_MUTANT_RECORD"
 )
 
-// A lab compiles the subjects with their mutants and runs them. Nothing is written to a subject: the compiler sees
-// the changed sources through -overlay.
+// A lab compiles the subjects with their mutants and runs them. It writes nothing to a subject: the compiler reads the
+// changed sources through -overlay.
 type lab struct {
 	settings
 	tmp string
@@ -70,8 +70,8 @@ func (l lab) prepare(ctx context.Context, s *subject) error {
 // unchanged is the time limit of a run without a mutation.
 const unchanged = 10 * time.Minute
 
-// recheck runs the tests of the unchanged code again. If they fail, mutants may have been killed by objects that
-// others left behind.
+// recheck runs the tests of the unchanged code again. If they fail, objects that other runs left behind may have killed
+// mutants.
 func (l lab) recheck(ctx context.Context, s *subject) error {
 	if len(s.drawn) == 0 || !s.cluster {
 		return nil
@@ -127,8 +127,8 @@ var (
 	errLarge = errors.New("the run took too much memory")
 )
 
-// start runs a compiled subject and returns its output and how long it took, and an error if its tests fail or if it
-// has to be ended.
+// start runs a compiled subject, and returns its output and its duration. It returns an error if the tests fail, or if
+// it has to end the process.
 func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []string,
 	args ...string) ([]byte, time.Duration, error) {
 	begin := time.Now()
@@ -155,8 +155,8 @@ func (l lab) start(ctx context.Context, s *subject, bound time.Duration, env []s
 	return out.Bytes(), time.Since(begin), err
 }
 
-// watch calls end once a process takes more memory than tests need: one that grows without end would take all of the
-// machine's. Where there is no /proc it does nothing.
+// watch calls end when a process uses more memory than tests need. A process that grows without limit would use all
+// memory of the machine. Without /proc watch does nothing.
 func watch(ctx context.Context, pid int, end func()) {
 	const most, interval = 4 << 30, 250 * time.Millisecond
 	clock := time.NewTicker(interval)

@@ -63,7 +63,7 @@ func load(ctx context.Context, dir string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	// go list and the compiler know the folder by its real path.
+	// go list and the compiler use the real path of the folder.
 	if s.abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *subject) parse(fset *token.FileSet, name string) error {
 	return nil
 }
 
-// check checks the types of the package, with these files besides, and returns all errors.
+// check checks the types of the package with additional files, and returns all errors.
 func (s *subject) check(fset *token.FileSet, besides ...*ast.File) (*types.Info, []error) {
 	var errs []error
 	lookup := func(path string) (io.ReadCloser, error) {
@@ -145,7 +145,8 @@ func (s *subject) check(fset *token.FileSet, besides ...*ast.File) (*types.Info,
 	return info, errs
 }
 
-// looksForClusters finds out whether the tests share a control plane: two runs at a time would disturb each other.
+// looksForClusters finds out whether the tests share a control plane. Two concurrent runs would then disturb each
+// other.
 func (s *subject) looksForClusters() error {
 	for _, name := range append(append([]string{}, s.tests...), s.outer...) {
 		text, err := os.ReadFile(filepath.Join(s.abs, name))

@@ -4,32 +4,30 @@
 //
 //	go run ./internal/mutate/shell -all
 //
-// It runs in the root of the module. A mutant is one change in a function of a subject, see subjects: a condition
-// negated, a call or an assignment removed, neighbors exchanged (statements, cases of a switch, operands and
-// arguments of one type), a constant changed. Changes that no caller could see, whatever the code is for, are not
-// made, see equivalents.go and orders.go. The mutants of all subjects that compile are the pool.
+// It runs in the root of the module. A mutant is one change in a function of a subject (see subjects). The changes are:
+// a condition is negated, a call or an assignment is removed, a constant is changed, or neighbors are exchanged.
+// Neighbors are statements, cases of a switch, or operands and arguments of one type. Changes that no caller could
+// notice are not made: see equivalents.go and orders.go. The mutants of all subjects that compile are the pool.
 //
-// The pool is divided into draws of at least -mutants each: every mutant is in one draw, and in no other. The seed
-// chooses a draw, so that every seed runs equally long. -all tries every draw, and so shows what holds for any seed.
-// Each draw has the same share of each sort of change and, as far as there are enough of them, of each file, see
-// divide: the draws differ less than random ones would, and their mean is that of the pool. Which mutants a draw has
-// depends on the source alone. -at names a file, or a line of it, and takes only its mutants, for work on a
-// survivor.
+// The pool is divided into draws of at least -mutants mutants each. Every mutant is in exactly one draw. -seed chooses
+// a draw, so that every seed takes the same time. -all tries every draw. Each draw has the same share of each sort of
+// change and, if there are enough, of each file (see divide). The draws therefore differ less than random ones would,
+// and their mean is that of the pool. The mutants of a draw depend only on the source. -at restricts the mutants to a
+// file, or to a line of a file, for work on a survivor.
 //
-// All drawn mutants of a subject are compiled into one test binary: each mutated function holds a copy of its body
-// per mutant, and an environment variable chooses one. One run of the unchanged code says which tests reach which
-// mutant, and how long they take. A mutant is run with these tests only, the quickest first, and until the first
-// fails. A run that takes many times as long as the unchanged code takes at the moment, or that takes gigabytes of
-// memory, fails as well.
+// All drawn mutants of a subject are compiled into one test binary. Each mutated function has a copy of its body per
+// mutant, and an environment variable chooses one. A run of the unchanged code finds out which tests reach which
+// mutant, and how long they take. Only these tests are run for a mutant, the quickest first, until one fails. A run
+// also fails if it takes many times as long as the unchanged code currently does, or if it takes gigabytes of memory.
 //
-// For each mutant that survives it prints where it is, the change as a diff, and how many tests reach it.
-// reasons.txt gives the reason why no test can distinguish some of them from the unchanged code; they are printed
-// with the reason, and count as survivors all the same. The last lines are figures, "name: value" each. It exits 1
-// if less than -least percent of a draw are killed, if the tests fail without a mutation, before or after, or if
-// reasons.txt has a line that fits no mutant.
+// For each mutant that survives, the command prints its position, the change as a diff, and how many tests reach it.
+// For some mutants, reasons.txt has the reason why no test can distinguish them from the unchanged code. They are
+// printed with that reason, and still count as survivors. The last lines are figures of the form "name: value". The
+// exit code is 1 if less than -least percent of a draw are killed, if the tests fail without a mutation, before or
+// after, or if reasons.txt has a line that matches no mutant.
 //
-// -all writes the result of each draw to the file of -results, and a run that was stopped continues there, unless a
-// file of the repository has changed since.
+// -all writes the result of each draw to the file given by -results. A run that was stopped continues with that file,
+// unless a file of the repository has changed since.
 package main
 
 import (
@@ -45,10 +43,10 @@ import (
 	"time"
 )
 
-// subjects are the packages whose functions are mutated, and whose own tests must notice it.
+// subjects are the packages whose functions are mutated. The tests of each package have to notice its mutants.
 var subjects = []string{"pkg/reconciler/managed", "pkg/providerconfig", "pkg/serviceprovider", "pkg/syncer"}
 
-// reasonsFile has the reasons why mutants are equivalent to the unchanged code.
+// reasonsFile has the reasons for which mutants are equivalent to the unchanged code.
 const reasonsFile = "internal/mutate/shell/reasons.txt"
 
 // settings are the settings of the command line.
@@ -93,7 +91,7 @@ func main() {
 	}
 }
 
-// run tries the draw of the seed, or all, and returns an error if that does not end well.
+// run tries the draw of the seed, or all draws. It returns an error if too few mutants are killed or a step fails.
 func run(ctx context.Context, out io.Writer, s settings) error {
 	var subjects []*subject
 	for _, dir := range s.subjects {

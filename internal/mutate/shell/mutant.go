@@ -27,7 +27,7 @@ type edit struct {
 	text     string
 }
 
-// place returns the place of the change, as compilers print it.
+// place returns the position of the change, in the format of compilers.
 func (m *mutant) place() string {
 	return fmt.Sprintf("%s/%s:%d", m.subject.dir, m.file.name, m.file.line(m.edits[0].from))
 }
@@ -50,7 +50,7 @@ func (m *mutant) function() string {
 	return m.file.at(t) + "." + m.fn.Name.Name
 }
 
-// String names the place and the change.
+// String returns the position and the change.
 func (m *mutant) String() string { return fmt.Sprintf("%s: %s: %s", m.place(), m.function(), m.what) }
 
 // changed returns the text from one offset to another with the change.
@@ -75,7 +75,7 @@ func (m *mutant) diff() (lines []string) {
 		to++
 	}
 	before, after := strings.Split(string(m.file.text[from:to]), "\n"), strings.Split(m.changed(from, to), "\n")
-	// Equal lines at both ends are left out.
+	// Equal lines at both ends are omitted.
 	for len(before) > 1 && len(after) > 1 && before[0] == after[0] {
 		before, after = before[1:], after[1:]
 	}

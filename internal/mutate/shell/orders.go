@@ -6,8 +6,7 @@ import (
 	"go/types"
 )
 
-// The functions of this file find neighbors whose order no caller can see, whatever the code is for: they are not
-// exchanged.
+// The functions of this file find neighbors whose order no caller can notice. They are not exchanged.
 
 // either reports whether two neighboring statements are ifs of which at most one is entered, or ifs with the same
 // body. Both bodies leave, so that the second condition is evaluated only if the first does not hold.

@@ -24,8 +24,9 @@ func compare(a, b float64, one, other string) int {
 	return cmp.Or(cmp.Compare(a, b), strings.Compare(one, other))
 }
 
-// tryAll tries all mutants, a few at a time, and passes on each result, one at a time. If the tests of a subject
-// share a control plane, one mutant of it runs at a time; such mutants come first, so that others run beside them.
+// tryAll tries all mutants, a few of them concurrently, and passes the results to took, one at a time. If the tests of
+// a subject share a control plane, only one mutant of the subject runs at a time. These mutants come first, so that
+// others run beside them.
 func (l lab) tryAll(ctx context.Context, drawn []*mutant, took func(result)) {
 	var lanes [][]*mutant // one after the other
 	shared := map[*subject]int{}
@@ -86,8 +87,8 @@ func (l lab) try(ctx context.Context, m *mutant) result {
 	return result{mutant: m}
 }
 
-// runBatch runs some of the tests with a mutant. A timeout counts only if the unchanged code is not as slow at the
-// moment, as it is on a busy machine.
+// runBatch runs some of the tests with a mutant. A timeout counts only if the unchanged code is not equally slow at the
+// moment, as on a busy machine.
 func (l lab) runBatch(ctx context.Context, m *mutant, batch []string) (out []byte, err error) {
 	expected := m.subject.startup
 	for _, test := range batch {
@@ -114,14 +115,15 @@ func (l lab) runBatch(ctx context.Context, m *mutant, batch []string) (out []byt
 	return out, err
 }
 
-// bound returns the time limit of a run that takes so many seconds without a mutation.
+// bound returns the time limit of a run that takes the given number of seconds without a mutation.
 func (s settings) bound(seconds float64) time.Duration {
 	const times = 5
 	return s.patience + time.Duration(times*seconds*float64(time.Second))
 }
 
-// batches divides tests, the quickest first, into runs: a second's worth, then five times as much as before, so that
-// a failure of a quick one costs no slow one, and the many starts of the binary cost little.
+// batches divides tests, the quickest first, into runs. The first run takes up to a second, and each following run up
+// to five times as long as the one before. The failure of a quick test thus saves the slow ones, and the binary is not
+// started too often.
 func batches(tests []string, took map[string]float64) (all [][]string) {
 	most, sum := 1.0, 0.0
 	for i, test := range tests {
@@ -139,7 +141,7 @@ func batches(tests []string, took map[string]float64) (all [][]string) {
 
 var failure = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// failed returns the name of the test that failed, or else why the run ended.
+// failed returns the name of the test that failed, or the reason for which the run ended.
 func failed(out []byte, err error) string {
 	if m := failure.FindSubmatch(out); m != nil {
 		return string(m[1])

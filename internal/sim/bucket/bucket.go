@@ -1,5 +1,5 @@
-// Package bucket has the managed kinds of package sim. Bucket uses every optional interface that the runtime offers a
-// kind, and has few fields of its own; Replica adds a reference to another object. Start with Bucket.
+// Package bucket has the managed kinds of package sim. Bucket implements every optional interface that the runtime
+// offers to a kind, and has few fields of its own. Replica adds a reference to another object. Start with Bucket.
 package bucket
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// GroupVersion of the kind.
+// GroupVersion is the API group and version of the kinds.
 var GroupVersion = schema.GroupVersion{Group: "sim.moorage.dev", Version: "v1"}
 
 // Kind is the managed kind.
@@ -26,13 +26,13 @@ type Bucket struct {
 	Status Status `json:"status,omitempty"`
 }
 
-// A Spec is what a user asks for.
+// A Spec is the desired state.
 type Spec struct {
 	Size   int64  `json:"size"`
 	Parent string `json:"parent,omitempty"` // immutable
 
-	// ParentRef names the object whose external name becomes Parent, and ParentSelector selects it. Only a Replica
-	// resolves them.
+	// ParentRef names the object whose external name becomes Parent. ParentSelector selects that object. Only a Replica
+	// resolves the two fields.
 	ParentRef      *commonv1.NamespacedReference `json:"parentRef,omitempty"`
 	ParentSelector *commonv1.NamespacedSelector  `json:"parentSelector,omitempty"`
 
@@ -41,7 +41,7 @@ type Spec struct {
 	WriteConnectionSecretToRef *commonv1.LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
 }
 
-// A Status is what was observed.
+// A Status is the observed state.
 type Status struct {
 	commonv1.ConditionedStatus `json:",inline"`
 	commonv1.ObservedStatus    `json:",inline"`
@@ -59,25 +59,25 @@ func (b *Bucket) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions.
 func (b *Bucket) SetConditions(c ...commonv1.Condition) { b.Status.SetConditions(c...) }
 
-// GetObservedGeneration returns the generation that the status is about.
+// GetObservedGeneration returns the generation that the status describes.
 func (b *Bucket) GetObservedGeneration() int64 { return b.Status.GetObservedGeneration() }
 
-// SetObservedGeneration sets the generation that the status is about.
+// SetObservedGeneration sets the generation that the status describes.
 func (b *Bucket) SetObservedGeneration(g int64) { b.Status.SetObservedGeneration(g) }
 
-// GetLastHandledReconcileAt returns the request that was handled last.
+// GetLastHandledReconcileAt returns the last handled value of the reconcile request annotation.
 func (b *Bucket) GetLastHandledReconcileAt() string { return b.Status.GetLastHandledReconcileAt() }
 
-// SetLastHandledReconcileAt sets the request that was handled last.
+// SetLastHandledReconcileAt sets the last handled value of the reconcile request annotation.
 func (b *Bucket) SetLastHandledReconcileAt(token string) { b.Status.SetLastHandledReconcileAt(token) }
 
-// GetConnectionDetailsHash returns the hash of what was published last.
+// GetConnectionDetailsHash returns the hash of the last published connection details.
 func (b *Bucket) GetConnectionDetailsHash() string { return b.Status.GetConnectionDetailsHash() }
 
-// SetConnectionDetailsHash sets the hash of what was published last.
+// SetConnectionDetailsHash sets the hash of the last published connection details.
 func (b *Bucket) SetConnectionDetailsHash(hash string) { b.Status.SetConnectionDetailsHash(hash) }
 
-// GetWriteConnectionSecretToReference returns where connection details go.
+// GetWriteConnectionSecretToReference returns the reference to the Secret for connection details.
 func (b *Bucket) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
 	return b.Spec.WriteConnectionSecretToRef
 }

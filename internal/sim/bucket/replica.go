@@ -19,13 +19,13 @@ var ReplicaKind = resource.ManagedKind(GroupVersion.WithKind("Replica"))
 // AnnotationParentIsBucket makes a Replica refer to a Bucket. By default it refers to another Replica.
 const AnnotationParentIsBucket = "example.com/parent-is-a-bucket"
 
-// A Replica is a Bucket that refers to another object: its parent.
+// A Replica is a Bucket that refers to another object, its parent.
 type Replica struct {
 	Bucket `json:",inline"`
 }
 
-// ResolveReferences sets spec.parent to the external name of the object that spec.parentRef or spec.parentSelector
-// refers to.
+// ResolveReferences sets spec.parent to the external name of the parent. spec.parentRef or spec.parentSelector refers
+// to the parent.
 func (t *Replica) ResolveReferences(ctx context.Context, r client.Reader) error {
 	to := reference.To{Managed: &Replica{}, List: &ReplicaList{}}
 	if t.GetAnnotations()[AnnotationParentIsBucket] != "" {
@@ -73,10 +73,10 @@ func (l *ReplicaList) DeepCopyObject() runtime.Object {
 
 var definitions = schema.GroupVersion{Group: "apiextensions.k8s.io", Version: "v1"}
 
-// DefinitionKind is the kind of definitions.
+// DefinitionKind is the kind of Definition.
 var DefinitionKind = definitions.WithKind("CustomResourceDefinition")
 
-// A Definition is a CustomResourceDefinition of which only the metadata matter.
+// A Definition is a CustomResourceDefinition with metadata only.
 type Definition struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -90,7 +90,7 @@ func (d *Definition) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// AddDefinitions registers the kind of definitions, where the real one is not.
+// AddDefinitions registers Definition in schemes that do not have the real CustomResourceDefinition.
 func AddDefinitions(s *runtime.Scheme) error {
 	s.AddKnownTypeWithName(DefinitionKind, &Definition{})
 

@@ -1,14 +1,15 @@
-// Command mutants plants known defects into the library, one at a time, and lets the
-// simulator find them. All are compiled into one test program by an overlay, so that no
-// file changes; one is chosen for each run.
+// Command mutants plants known defects into the library, one at a time, and runs the simulator to find them. An overlay
+// compiles all defects into one test program without changing any file. Each run chooses one defect.
 //
 //	go run ./internal/sim/mutants [-search] [-learn] FOLDER [NAME...]
 //
-// Each is found by the schedule that stands with it, usually at once. With -search it is found without that, within
-// 25,000 schedules, unless its file says why it cannot be (search:), and with -learn the least schedule that was
-// found is written to its file. A line says of each which property it broke, by which schedule, how many were run
-// for that, and how many seconds the test ran, without compiling. A defect that is not found, that does not compile,
-// or whose text is no longer in the source, is an error.
+// By default each defect is found with the schedule in its file, usually at once. With -search it is found without that
+// schedule, within 25,000 schedules, unless its file says why that is impossible (search:). With -learn the smallest
+// schedule that was found is written to the file of the defect.
+//
+// The command prints a line for each defect: the broken property, the schedule, the number of schedules that were run,
+// and the duration of the test in seconds, without compiling. It is an error if a defect is not found, if it does not
+// compile, or if its text is no longer in the source.
 package main
 
 import (
@@ -101,7 +102,7 @@ func compile(all []planted.Defect, dir string) (string, error) {
 	return program, nil
 }
 
-// forEach calls do with the numbers below n, a few at a time.
+// forEach calls do with the numbers below n, a few of them concurrently.
 func forEach(n int, do func(int)) {
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -119,7 +120,7 @@ func forEach(n int, do func(int)) {
 	workers.Wait()
 }
 
-// A finding is how a defect was found.
+// A finding describes how a defect was found.
 type finding struct {
 	of                 planted.Defect
 	property, schedule string
@@ -161,8 +162,8 @@ var (
 	also     = regexp.MustCompile(`(?m)^\s*(?:\S+:\d+: )?also found by ([^;]+);`)
 )
 
-// find runs the test that is to find the defect. Where it searches, it goes on to find the
-// least schedule: that is in the time, too.
+// find runs the test that has to find the defect. With search it continues until it has found the smallest schedule;
+// the time includes that.
 func find(program string, d planted.Defect, search bool) finding {
 	test := "TestPlanted"
 	if d.Test != "" {

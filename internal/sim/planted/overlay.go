@@ -16,14 +16,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Env is the variable that says which defect there is in a program that was compiled
-// with an overlay. None is none.
+// Env is the environment variable that chooses the defect in a program that was compiled with an Overlay. If it is
+// empty, the program has no defect.
 const Env = "MOORAGE_PLANTED"
 
-// Overlay writes source files that have all defects into a folder, and returns the
-// overlay that makes them those of a build. Of a function that is changed there are
-// several, under names of their own; under its name there is one that calls the one
-// that was chosen. So one build serves for all.
+// Overlay writes source files with all defects into a folder. It returns a file for the option -overlay of go build. A
+// function with defects is copied once per defect, under a new name. The original name gets a function that calls the
+// chosen copy. One build thus serves all defects.
 func Overlay(all []Defect, folder string) (string, error) {
 	replace, packages := map[string]string{}, map[string]string{}
 	var failed []error
@@ -168,7 +167,7 @@ func named(f *ast.FuncDecl, defect string) string {
 	return f.Name.Name + "_" + strings.ReplaceAll(defect, "-", "_")
 }
 
-// choice returns a function that calls the variant of itself that was chosen.
+// choice returns the source of a function that calls the chosen variant of itself.
 func (s *sourceFile) choice(f *ast.FuncDecl) string {
 	var out strings.Builder
 	call := ""

@@ -1,20 +1,19 @@
-// Package planted is for finding known defects with the simulator: it reads what is
-// planted, and compiles all of it into one program, in which one defect at a time is
-// chosen when it starts. Start with All, and then Overlay.
+// Package planted compiles known defects into one program, to find them with the simulator. When the program starts,
+// one defect is chosen. Start with All, and then Overlay.
 //
-// A defect is a file: lines "key: value", and for each edit of a source file a line
-// "-- file --", a text that stands in that file once and lies within a function, a line
-// "-- becomes --" and the text in its place.
+// A defect is a file. It has lines "key: value". For each edit of a source file it has a line "-- file --", a text, a
+// line "-- becomes --", and the replacement of the text. The text occurs once in the source file and is inside a
+// function. These are the keys:
 //
 //	item: the entry of the list of what must be found
 //	why: which real defect it is, and where it was reported
-//	breaks: what its schedule is to be found to break, and then what others may find instead
-//	schedule: the least that shows it
-//	alone: the kinds of faults one of which is in every schedule that shows it, if no two are combined
-//	only: the scenarios it is looked for in, if the schedule were not known
-//	search: why that is not tried
-//	client: in place of edits, a broken client that the tests of package sim have
-//	test: in place of a schedule, the test of package sim that fails
+//	breaks: the property that its schedule has to break, and then the properties that others may find instead
+//	schedule: the smallest schedule that shows the defect
+//	alone: the kinds of faults of which every schedule with a single fault has one, if it shows the defect
+//	only: the scenarios to search without the known schedule
+//	search: why a search is not tried
+//	client: instead of edits, a client with an error, which the tests of package sim have
+//	test: instead of a schedule, the test of package sim that fails
 package planted
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Defect is planted into the library, or is a client that is broken.
+// A Defect is a known error to plant into the library, or a client that has an error.
 type Defect struct {
 	Name     string
 	Item     string
@@ -43,10 +42,10 @@ type Defect struct {
 	file string
 }
 
-// An Edit is a text that stands in a file once, and another in its place.
+// An Edit replaces the text Old with New. Old occurs once in File.
 type Edit struct{ File, Old, New string }
 
-// All reads the defects of a folder.
+// All reads the defects in a folder.
 func All(folder string) ([]Defect, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {
@@ -102,7 +101,7 @@ func read(file, data string) (Defect, error) {
 	return d, nil
 }
 
-// Learn puts another schedule into the file of the defect.
+// Learn replaces the schedule in the file of the defect.
 func (d Defect) Learn(schedule string) error {
 	data, err := os.ReadFile(d.file)
 	if err != nil {

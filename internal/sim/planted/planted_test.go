@@ -34,8 +34,8 @@ func main() {
 }
 `
 
-// TestOverlay: one program has all defects, and shows the one that its environment
-// chooses, in functions of every form.
+// TestOverlay checks that one program has all defects, and shows the one that its environment chooses, in functions of
+// every form.
 func TestOverlay(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "main.go")
@@ -73,7 +73,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// TestOverlayRefuses: every defect that cannot be planted is reported.
+// TestOverlayRefuses checks that every defect that cannot be planted is reported.
 func TestOverlayRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main.go")
 	write(t, file, source)
@@ -89,8 +89,7 @@ func TestOverlayRefuses(t *testing.T) {
 	}
 }
 
-// TestAll: what is read is what was written, and a schedule that was learnt replaces
-// the one before it.
+// TestAll checks that the written defects are read, and that a learned schedule replaces the one before it.
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
 	text := "item: V1\nwhy: because\nbreaks: S1 S2\nschedule: create/opaque\nalone: lost hang-after\nonly: |create\n-- " +
@@ -116,7 +115,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestAllRefuses: what is no defect is an error.
+// TestAllRefuses checks that a file that is not a defect is an error.
 func TestAllRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ reason, text string }{
 		"Nothing":  {reason: "There is no edit and no client.", text: "why: x\nbreaks: S1\n"},

@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// A checkpoint has the snapshots that were taken while a run went to a boundary. A run with the same faults before that
+// A checkpoint has the snapshots that a run took on the way to a boundary. A run with the same faults before that
 // boundary starts from the last snapshot instead of from the beginning.
 type checkpoint struct {
 	began time.Time     // when the run began: snapshots contain times
@@ -25,16 +25,16 @@ type waitEnd struct {
 	found bool // the result of the wait
 }
 
-// mostPassesBefore is how many passes the last snapshot may be older than the pass that has the boundary.
+// mostPassesBefore is the maximum number of passes between the last snapshot and the pass with the boundary.
 const mostPassesBefore = 4
 
-// A checkpoints is the set for the runs that continue one run. Index 1 is for faults that make the external system put
-// secrets into its errors, because it does so from the beginning; index 0 is for all others. Boundaries are explored in
-// order.
+// A checkpoints is the set of checkpoints for the runs that continue one run. Index 1 is for faults that make the
+// external system put secrets into its errors, because it does so from the beginning. Index 0 is for all other faults.
+// Boundaries are explored in order.
 type checkpoints [2]*checkpoint
 
-// open returns the checkpoint that a run to a boundary in a pass starts from, or nil. If that one is for an earlier
-// pass, it also returns the checkpoint that the run has to fill.
+// open returns the checkpoint from which a run to a boundary in a pass starts, or nil. If that checkpoint is for an
+// earlier pass, open also returns the checkpoint that the run has to fill.
 func (s *checkpoints) open(talks bool, pass int) (from, to *checkpoint) {
 	have := s[index(talks)]
 	if have != nil && have.full && have.pass == pass {
@@ -50,7 +50,7 @@ func (s *checkpoints) open(talks bool, pass int) (from, to *checkpoint) {
 	return have, to
 }
 
-// upTo returns the set for runs that continue after a boundary in a pass: without checkpoints of later passes.
+// upTo returns the set for runs that continue after a boundary in a pass. It omits checkpoints of later passes.
 func (s *checkpoints) upTo(pass int) *checkpoints {
 	out := *s
 	for i, a := range out {

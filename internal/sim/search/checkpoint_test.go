@@ -24,8 +24,8 @@ func since(r sim.Result, step int) (out []string) {
 		r.Clocks, r.Boundaries(), r.Operations()))
 }
 
-// TestResumeFromCheckpoint: a run from a checkpoint equals a complete run, step by step, in its result, and in
-// everything that the API server stores.
+// TestResumeFromCheckpoint checks that a run from a checkpoint equals a complete run, step by step, in its result, and
+// in everything that the API server stores.
 func TestResumeFromCheckpoint(t *testing.T) {
 	for _, of := range []struct {
 		scenario, class string
@@ -130,8 +130,8 @@ func figuresOf(t *testing.T, run func(sim.Schedule) sim.Result) string {
 	return fmt.Sprint(e.Ran, e.Pruned, e.Blocked, base.Boundaries())
 }
 
-// TestRunWithoutCheckpoint: a schedule that cannot start from a checkpoint starts from its own beginning, with the same
-// result.
+// TestRunWithoutCheckpoint checks that a schedule that cannot start from a checkpoint starts from its own beginning,
+// with the same result.
 func TestRunWithoutCheckpoint(t *testing.T) {
 	begun := func(r sim.Result, err error) sim.Result {
 		t.Helper()

@@ -1,33 +1,37 @@
-// Package search explores the schedules of the simulator: it injects every fault at every boundary of a scenario, and
-// combinations of faults, and omits what cannot differ from a run that it has made. Start with Explorer.
+// Package search explores the schedules of the simulator. It injects every fault at every boundary (before and after an
+// operation) of a scenario, and combinations of faults. It omits runs whose results cannot differ from those of an
+// earlier run. Start with Explorer.
 //
 // # What an Explorer omits
 //
-// A second fault is omitted where it would repeat another run:
+// A second fault is omitted if the run would repeat another run:
 //
-//   - The state equals one before a fault that was tried: the objects, the external system, the memory of the process,
-//     the answers to the pass, and the rest of the scenario, in this scenario or in one that began like it
-//     (Explorer.After). Points in time are compared by whether they have passed, and the status of an object by its
-//     relation to the external resource. The excuses of the earlier run have to be a subset, because fewer excuses only
-//     make the judges stricter. See sim.StateHash and Explorer.wasExplored.
-//   - It ends a process, and the state outside the process equals one in which another fault of this kind ended one.
-//     See deaths.
-//   - It neither affects the operation nor is affected by it, such as an edit during an external call, and the next
-//     operation of the pass follows at once: it is injected there. See Explorer.independent.
-//   - It loses the answer of a read: that equals a read that fails.
+//   - The state equals the state before a fault that was tried. The state consists of the objects, the external system,
+//     the memory of the process, the answers to the current pass, and the rest of the scenario. The other scenario may
+//     be one with the same beginning (Explorer.After). Points in time are compared by whether they have passed. The
+//     status of an object is compared by its relation to the external resource. The excuses of the earlier run have to
+//     be a subset, because the checks are stricter with fewer excuses. See sim.StateHash and Explorer.wasExplored.
+//   - The fault ends a process, and the state outside the process equals a state in which another fault of this kind
+//     ended a process. See deaths.
+//   - The fault neither affects the operation nor is affected by it, such as an edit during an external call, and the
+//     next operation of the pass follows immediately. The fault is injected at that operation. See
+//     Explorer.independent.
+//   - The fault loses the answer of a read. The run would equal a run with a read that fails.
 //
-// Up to its last fault, a schedule equals the run without that fault, so that this part is neither run nor judged
-// again, except that its events and writes are searched for secrets if the last fault is the first one that makes
-// errors of the external system contain some. The run starts shortly before the pass of the last fault, from a
-// snapshot that another run took between two passes: the API server, the external system, the process with its cache,
-// its queue and the memory of its reconciler, and the counters of the judges (checkpoint, sim.Snapshot). After its last
-// fault, the run stops in a state from which another run ended without a violation, if the bounds that are judged
-// over a whole run (passes, writes, requests, events) hold for the rest of that run, too (runCache).
+// Up to its last fault, a schedule is identical to the run without that fault. This part is neither run nor checked
+// again. There is one exception: its events and writes are searched for secrets if the last fault is the first one that
+// puts secrets into errors of the external system.
 //
-// Two tests check this: TestResumeFromCheckpoint compares a run from a snapshot, step by step, with a complete one,
-// and TestEqualStateHashesContinueAlike checks that after equal state hashes the next operation is the same, with at
-// most one exception in twenty. Explorer.Whole runs every schedule completely, and Explorer.Unpruned omits no fault.
+// The run starts shortly before the pass of the last fault, from a snapshot that another run took between two passes. A
+// snapshot has the API server, the external system, the process with its cache, its queue and the memory of its
+// reconciler, and the counters of the checks (checkpoint, sim.Snapshot). After its last fault, the run stops in a state
+// from which another run ended without a violation. The limits for a complete run (passes, writes, requests, events)
+// also have to hold for the rest of that other run (runCache).
 //
-// An Explorer follows each run as its sim.Guide. The simulator does not import this package: it hashes and copies its
-// state, and its guide decides when.
+// Two tests check this. TestResumeFromCheckpoint compares a run from a snapshot, step by step, with a complete run.
+// TestEqualStateHashesContinueAlike checks that the next operations after equal state hashes are equal, with at most
+// one exception in twenty. Explorer.Whole runs every schedule completely, and Explorer.Unpruned omits no fault.
+//
+// An Explorer controls each run as its sim.Guide. The simulator does not import this package. The simulator hashes and
+// copies its state, and the guide decides when.
 package search

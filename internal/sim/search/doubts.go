@@ -6,8 +6,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// afterDoubt returns the faults that are tried at a boundary after another fault: a companion after a doubt, and a
-// doubt after a companion, unless they were explored.
+// afterDoubt returns the faults to try at a boundary after another fault. After a doubt these are companions, and after
+// a companion these are doubts. Explored ones are omitted.
 func (e *Explorer) afterDoubt(t faultPoint, depth int) (out []sim.Variant) {
 	s, last := t.step(), t.run.Schedule.Faults[len(t.run.Schedule.Faults)-1].Kind
 	add := func(name string, kinds []sim.Variant) {
@@ -61,6 +61,6 @@ func companionsAt(o sim.Operation) (out []sim.Variant) {
 	return out
 }
 
-// companions has the faults that doubts are combined with, in both orders: a process that dies, a user who changes or
-// deletes the object, and one who replaces it.
+// companions are the faults that are combined with doubts, in both orders: a process that dies, and a user who changes,
+// deletes or replaces the object.
 var companions = []sim.Kind{sim.Crash, sim.CrashAfter, sim.Edit, sim.Delete, sim.Strip}

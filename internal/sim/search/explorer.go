@@ -7,68 +7,66 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// An Explorer tries schedules of one scenario in one class. It leaves out those that cannot differ from one that it has
-// run; see the package comment.
+// An Explorer tries schedules of one scenario in one class. It omits schedules whose results cannot differ from those
+// of an earlier run; see the package comment.
 type Explorer struct {
 	Scenario, Class string
 
-	// Run runs a schedule, in a bubble of testing/synctest. It is required.
+	// Run runs a schedule in a bubble of testing/synctest. It is required.
 	Run func(sim.Schedule) sim.Result
 
-	// Depth is how many faults are combined exhaustively: one or more. Up to two, every
-	// kind is combined with every other, each with its usual duration; from three on,
-	// only those that lead to other states than the rest.
+	// Depth is the number of faults that are combined exhaustively, at least 1. Up to a depth of 2, every kind is combined
+	// with every other, each with its usual duration. From 3 on, only the kinds are combined that lead to states that the
+	// other kinds do not reach.
 	Depth int
 
-	// All combines faults of every kind whatever the depth, and with Apart in those scenarios,
-	// too, in which single ones are tried otherwise.
+	// All combines faults of every kind at any depth. With Apart it does so also in the scenarios in which otherwise only
+	// single faults are tried.
 	All bool
 
-	// Apart combines faults in all lives of an object or two. The default is to leave it
-	// at single faults in those of two, and of a resource that drifts, shows late, goes
-	// slowly, or has connection details.
+	// Apart combines faults in all scenarios with one or two objects. By default only single faults are tried in scenarios
+	// with two objects. The same applies to a resource that drifts, becomes visible late, is deleted slowly, or has
+	// connection details.
 	Apart bool
 
-	// Short leaves out faults that rarely lead to other states than the rest.
+	// Short omits faults that rarely lead to states that other faults do not reach.
 	Short bool
 
-	// Whole runs each schedule from its own beginning to its own end. The default is to start
-	// it from a checkpoint of a run that begins alike, and, after its last fault, to end it
-	// in a state from which another run ended without a violation.
+	// Whole runs each schedule completely. By default a run starts from a checkpoint of a run with the same beginning.
+	// After its last fault it ends in a state from which another run ended without a violation.
 	Whole bool
 
-	// Doubts explores other faults instead: those after which the platform reports or stores
-	// something wrong. From depth two on it combines each with a process that dies, and with
-	// a user who changes, deletes or replaces the object.
+	// Doubts explores doubts instead of the other faults: faults after which the platform reports or stores something
+	// wrong. From depth 2 on, each doubt is combined with a process that dies, and with a user who changes, deletes or
+	// replaces the object.
 	Doubts bool
 
-	// Unpruned tries every fault after others, even where an equal run is tried elsewhere.
+	// Unpruned tries every fault after others, even if an identical run is tried elsewhere.
 	Unpruned bool
 
-	// Without has kinds of faults that are not tried. The default is none.
+	// Without has the kinds of faults to omit. The default is none.
 	Without []sim.Kind
 
-	// After is an Explorer of another scenario in the same class, or nil: what it tried
-	// while both scenarios were alike is not tried again. It must have finished.
+	// After is a finished Explorer of another scenario in the same class. What it tried while both scenarios were
+	// identical is not tried again. The default is nil.
 	After *Explorer
 
 	// Found is called with each result that has a violation. It is required.
 	Found func(sim.Result)
 
-	// Figures so far.
+	// Ran, Pruned, Blocked and Violated are counts so far.
 	Ran, Pruned, Blocked, Violated int
 
-	// Crossed has the operations at which a fault was injected, before and after
-	// them.
+	// Crossed has, for each operation, whether a fault was injected before it and after it.
 	Crossed map[string][2]bool
 
-	// Restricted counts the faults that were not tried because a promise does not hold after them.
+	// Restricted counts the faults that were not tried because a guarantee does not hold after them.
 	Restricted map[sim.Kind]int
 
 	cached cached
 }
 
-// A cached has what an Explorer keeps from one run to the next.
+// A cached has what an Explorer stores between runs.
 type cached struct {
 	known map[searchKey][]explored
 	runs  runCache
@@ -82,7 +80,7 @@ type kindsKey struct {
 	external, mutates, combined, crashes bool
 }
 
-// A run is a result with what the runs that follow it need.
+// A run is a result with the data that the following runs need.
 type run struct {
 	sim.Result
 
@@ -115,7 +113,7 @@ func (e *Explorer) Explore() sim.Result {
 	return base.Result
 }
 
-// begin tries every fault at every boundary, and then those that follow them.
+// begin tries every fault at every boundary, and then the faults that can follow them.
 func (e *Explorer) begin(base run) {
 	turns := make([]faultPoint, len(base.steps))
 	for i := range base.steps {
@@ -187,7 +185,7 @@ func (e *Explorer) try(faults []sim.Fault, i *query) run {
 	return r
 }
 
-// combines says whether a fault is combined with others.
+// combines returns whether a fault is combined with others.
 func (e *Explorer) combines(o sim.Operation, v sim.Variant) bool {
 	return v.Usual() && (e.All || !sim.RarelyPaired(o, v.Kind))
 }
@@ -206,7 +204,7 @@ func (e *Explorer) kindsOf(o sim.Operation, combined, crashes bool) []sim.Varian
 	return kinds
 }
 
-// depth returns how many faults are combined in this scenario.
+// depth returns the number of faults that are combined in this scenario.
 func (e *Explorer) depth() int {
 	s := sim.LimitsOf(e.Scenario)
 	switch {
@@ -219,7 +217,7 @@ func (e *Explorer) depth() int {
 	}
 }
 
-// few says whether only those faults are combined that lead to other states than the rest.
+// few returns whether only the faults are combined that lead to states that the others do not reach.
 func (e *Explorer) few() bool {
 	return !e.All && (e.Short || e.Depth > 2)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// TestEqualStateHashesContinueAlike: after equal state hashes the same operation follows. What depends on durations may
-// differ, such as the order of retries: that is seldom.
+// TestEqualStateHashesContinueAlike checks that after equal state hashes the same operation follows. What depends on
+// durations may differ, such as the order of retries: that is seldom.
 func TestEqualStateHashesContinueAlike(t *testing.T) {
 	for _, of := range []sim.Schedule{{Scenario: "create", Class: "opaque"}, {Scenario: "delete", Class: "named"},
 		{Scenario: "recover", Class: "token"}} {

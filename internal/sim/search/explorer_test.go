@@ -10,7 +10,8 @@ import (
 // simulator runs the schedules of all tests.
 var simulator = sim.New()
 
-// TestTriples: three faults during a creation break nothing, of the kinds that lead to other states than the rest.
+// TestTriples checks that three faults during a creation break nothing, of the kinds that lead to other states than the
+// rest.
 func TestTriples(t *testing.T) {
 	three := 0
 	e := Explorer{

@@ -22,7 +22,7 @@ type query struct {
 }
 
 // A follower is the guide of one run. It starts the run from a checkpoint, fills a checkpoint for later runs, and ends
-// the run where a finished one has the rest.
+// the run when the rest is known from a finished run.
 type follower struct {
 	*query
 
@@ -31,8 +31,8 @@ type follower struct {
 	rest   sim.Totals // of that finished run
 }
 
-// Start returns what the query asks. A run starts from its own beginning if it cannot be resumed, or if it begins at
-// another time than the run of the checkpoint.
+// Start returns the settings of the query. The run starts from its own beginning if it cannot be resumed, or if it does
+// not begin at the same time as the run of the checkpoint.
 func (f *follower) Start(w *sim.World) sim.Guidance {
 	if !w.Resumable() {
 		f.resumeFrom, f.recordTo = nil, nil
@@ -55,8 +55,8 @@ func (f *follower) Start(w *sim.World) sim.Guidance {
 	return out
 }
 
-// Reach checks that the run reaches the boundary of its last fault as the run without that fault did. Two runs that are
-// alike up to a boundary reach it alike.
+// Reach checks that the run reaches the boundary of its last fault in the same way as the run without that fault. Two
+// runs that are identical up to a boundary reach it in the same way.
 func (f *follower) Reach(at sim.Arrival) {
 	if f.recordTo != nil {
 		f.recordTo.full = f.recordTo.last != nil
@@ -102,7 +102,7 @@ func (f *follower) EndWait(w *sim.World, found bool) {
 	}
 }
 
-// Join says whether a finished run has the rest of this one.
+// Join returns whether the rest of this run is known from a finished run.
 func (f *follower) Join(w *sim.World, at sim.StateHash, before sim.Totals) bool {
 	known := f.runs[at.Sum]
 	i := slices.IndexFunc(known, func(e finishedRun) bool {

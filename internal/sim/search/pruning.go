@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// combine adds one more fault to each run. Runs with few excuses come first, so that less is left to try for those with
-// more; among those the boundaries come in order, as checkpoints need it.
+// combine adds one more fault to each run. Runs with few excuses come first, so that less is left to try for runs with
+// more. Runs with equally many excuses come in the order of their boundaries, because checkpoints need that order.
 func (e *Explorer) combine(runs []run, depth int) {
 	if depth > e.depth() {
 		return
@@ -28,7 +28,7 @@ func (e *Explorer) combine(runs []run, depth int) {
 	}
 }
 
-// kindsAt returns the faults that are tried after others at a boundary, each with its usual duration.
+// kindsAt returns the faults to try after others at a boundary, each with its usual duration.
 func (e *Explorer) kindsAt(t faultPoint, depth int) []sim.Variant {
 	s := t.step()
 	kinds := slices.DeleteFunc(slices.Clone(e.kindsOf(s.Op, e.few(), false)),
@@ -50,7 +50,7 @@ func (e *Explorer) kindsAt(t faultPoint, depth int) []sim.Variant {
 	return kinds
 }
 
-// same says whether the runs after a fault equal those after another fault that is tried elsewhere.
+// same returns whether the runs after a fault are identical to the runs after another fault that is tried elsewhere.
 func (e *Explorer) same(t faultPoint, v sim.Variant, depth int) bool {
 	s := t.step()
 	if s.Op.External && !s.Op.Mutates && (v.Kind == sim.Lost || v.Kind == sim.HangAfter) {
@@ -65,8 +65,8 @@ func (e *Explorer) same(t faultPoint, v sim.Variant, depth int) bool {
 		slices.Contains(e.kindsOf(next.Op, e.few(), false), v)
 }
 
-// independent says whether a fault before an operation that succeeds is the same as one after it, at the same time:
-// neither sees the other. What a cache with a lag would show in between is not counted.
+// independent returns whether a fault before an operation that succeeds has the same effect as one after it at the same
+// time, because neither affects the other. It ignores what a cache with a lag would show in between.
 func (e *Explorer) independent(o sim.Operation, k sim.Kind) bool {
 	switch k {
 	case sim.Edit, sim.Delete, sim.Pause, sim.Outage:
@@ -97,24 +97,26 @@ func (e *Explorer) markExplored(t faultPoint) {
 	}
 }
 
-// deaths has the faults after which nothing of a process is left, by how the next one begins.
+// deaths has the faults after which nothing of a process is left. Its values name how the next process begins.
 var deaths = map[sim.Kind]string{sim.Crash: "crash", sim.CrashAfter: "crash", sim.Stale: "stale",
 	sim.ClockBack: "clock-back", sim.ClockAhead: "clock-ahead"}
 
-// A searchKey identifies where another fault can be injected: the state, and the operation that is about to begin, or
-// what is about to end.
+// A searchKey identifies where another fault can be injected: the state, and the operation that is about to begin or to
+// end.
 type searchKey struct {
 	state uint64
 	op    string
 }
 
-// An explored says that every kind of fault was tried, with up to after more faults, where no other excuses existed.
+// An explored records that every kind of fault was tried at a searchKey, followed by at most after more faults. The run
+// that tried them had the excuses.
 type explored struct {
 	excuses sim.Excuses
 	after   int
 }
 
-// wasExplored says whether everything that can be tried at a search key was tried. If not, it records that it will be.
+// wasExplored returns whether everything that can be tried at a search key was tried. If not, it records that it is
+// tried now.
 func (e *Explorer) wasExplored(s sim.StateHash, op string, after int) bool {
 	if s.Sum == 0 {
 		return false

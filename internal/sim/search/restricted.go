@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim"
 )
 
-// restricted says whether a fault is left out in a scenario, and counts it if so.
+// restricted returns whether a fault is left out in a scenario, and counts it if so.
 func (e *Explorer) restricted(v sim.Variant) bool {
 	is := e.unpromised(v)
 	if is {

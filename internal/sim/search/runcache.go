@@ -7,7 +7,7 @@ import (
 )
 
 // A runCache has the runs that ended without a violation, by the state hash at the beginning of each of their passes. A
-// run with no faults left to inject stops when it reaches such a state, because what follows is the same.
+// run with no faults left to inject stops when it reaches such a state, because the rest is identical.
 type runCache map[uint64][]finishedRun
 
 // A finishedRun is the remainder of a run after the beginning of a pass.
@@ -25,8 +25,8 @@ type visit struct {
 	totals sim.Totals
 }
 
-// add adds the remainder of a run after a visit, unless one that serves as well is known. The run has the totals final,
-// and if another run has its rest, that has the totals rest.
+// add adds the rest of a run after a visit, unless an equivalent one is known. final are the totals of the run. If the
+// run ended because another run has its rest, rest are the totals of that rest.
 func (c runCache) add(v visit, final, rest sim.Totals, after int) {
 	known := c[v.hash.Sum]
 	if slices.ContainsFunc(known, func(e finishedRun) bool {

@@ -20,8 +20,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// BadInput checks that mistakes of users and external systems end in a condition with the
-// reason, with backoff and without loss.
+// BadInput checks mistakes of users and of external systems. Each has to end in a condition with the reason, with
+// backoff, and without loss of a resource.
 func BadInput(t *testing.T, at Place) {
 	t.Helper()
 	for name, tc := range badInputs() {
@@ -43,7 +43,7 @@ func HugeAnnotations(t *testing.T, at Place) {
 	}
 }
 
-// A wrong is a mistake of a user or an external system.
+// A wrong is a mistake of a user or of an external system.
 type wrong struct {
 	reason      string
 	annotations map[string]string

@@ -17,10 +17,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test"
 )
 
-// How many objects a budget counts.
+// objects is the number of objects that a budget counts.
 const objects = 5
 
-// start runs a provider of volumes there.
+// start starts a provider of volumes at a Place.
 func start(t *testing.T, at Place, cloud *volume.Cloud, o ...managed.ReconcilerOption) *Provider {
 	t.Helper()
 	p, m := at(t)
@@ -50,7 +50,7 @@ func (p *Provider) each(do func(*volume.Volume)) {
 	}
 }
 
-// all waits until something holds for every object.
+// all waits until a condition holds for every object.
 func (p *Provider) all(what string, holds func(*volume.Volume) bool) {
 	p.Helper()
 	p.each(func(v *volume.Volume) {
@@ -62,21 +62,21 @@ func (p *Provider) all(what string, holds func(*volume.Volume) bool) {
 	})
 }
 
-// settled waits until every object was observed so many times more.
+// settled waits until every object was observed the given number of times more.
 func (p *Provider) settled(looks int) {
 	p.Helper()
 	n := p.Cloud.Count("Observe")
 	Eventually(p.T, "polls", func() bool { return p.Cloud.Count("Observe") >= n+looks*objects })
 }
 
-// budget prints the requests and events per object since the last call, and checks them.
+// budget prints the requests and events per object since its last call, and checks them against the maximum.
 func (p *Provider) budget(name string, most float64, events float64) {
 	p.Helper()
 	p.settled(2) // late passes
 	p.spend(name, most, events)
 }
 
-// spend is budget without the wait for late passes.
+// spend is budget without waiting for late passes.
 func (p *Provider) spend(name string, most float64, events float64) {
 	p.Helper()
 	p.quiet()
@@ -99,9 +99,8 @@ func (p *Provider) spend(name string, most float64, events float64) {
 	p.reaching(name, len(sent)+len(emitted), len(lags))
 }
 
-// reaching prints how many of them reached the store, if a Wire counts them, and checks that:
-// each request writes once, and there are no other writes. Without requests there are no reads,
-// except those for a late cache.
+// reaching prints and checks how many requests reached the store, if a Wire counts them. Each request writes once, and
+// there are no other writes. Without requests there are no reads, except those for a late cache.
 func (p *Provider) reaching(name string, requests, lags int) {
 	p.Helper()
 	if p.Wire == nil {
@@ -163,7 +162,7 @@ func (p *Provider) patch(v *volume.Volume, change func()) {
 	}
 }
 
-// RequestBudget checks the requests over the life of a resource whose external system assigns the name.
+// RequestBudget checks the number of requests over the life of a resource whose external system assigns the name.
 func RequestBudget(t *testing.T, at Place) {
 	t.Helper()
 	p := start(t, at, &volume.Cloud{})
@@ -233,7 +232,8 @@ func (p *Provider) pausing() {
 	p.budget("resumed", 1, 0)
 }
 
-// RequestBudgetDeterministicName checks the same for a resource whose name the reconciler chooses.
+// RequestBudgetDeterministicName checks the number of requests over the life of a resource whose name the reconciler
+// chooses.
 func RequestBudgetDeterministicName(t *testing.T, at Place) {
 	t.Helper()
 	broken := errors.New("quota exceeded")

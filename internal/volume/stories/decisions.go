@@ -6,8 +6,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A decisions value counts the decisions of the passes of one provider. It gets them as a
-// logger. Other providers of the process have their own. The zero value is empty.
+// A decisions value counts the decisions in the passes of one provider. It receives them as a logger. Other providers
+// of the process have their own decisions value. The zero value is empty.
 type decisions struct {
 	mu sync.Mutex
 	n  map[string]int

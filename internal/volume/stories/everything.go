@@ -86,7 +86,7 @@ func (e *everything) snapshot(i int) *volume.Snapshot {
 		}}
 }
 
-// every waits until a condition holds for every snapshot. It gets nil for one that is gone.
+// every waits until a condition holds for every snapshot. The condition receives nil for a snapshot that is gone.
 func (e *everything) every(what string, holds func(*volume.Snapshot) bool) {
 	e.Helper()
 	for i := range objects {
@@ -146,9 +146,9 @@ func (e *everything) spent(name string, snapshots, secrets, configs float64) {
 	e.Ledger.Reset()
 }
 
-// RequestBudgetWithEverything: with every feature in use, the requests for an object
-// are those without, one more for its Secret when that is written, and none in steady
-// state.
+// RequestBudgetWithEverything checks the number of requests with every feature in use. An object needs the requests
+// that it needs without the features, and one more for its Secret when the Secret is written. It needs no request in
+// the steady state.
 func RequestBudgetWithEverything(t *testing.T, at Place) {
 	t.Helper()
 	e := startEverything(t, at)

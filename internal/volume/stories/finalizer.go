@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Finalizer checks a finalizer of package resource on real objects, as its unit tests do on a
-// mock: it keeps an object, and its removal leaves other finalizers.
+// Finalizer checks a finalizer of package resource on real objects. It delays the removal of an object, and removing it
+// does not remove other finalizers. Unit tests check the same on a mock.
 func Finalizer(t *testing.T, at Place) {
 	t.Helper()
 	p, _ := at(t)

@@ -7,9 +7,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// RequestBudgetDeletionGuard checks that a part of the deletion guard costs one read of a
-// resource before each Delete. Reads are counted apart from the requests for the object, which
-// are those without a guard. The resource of the other part is not read.
+// RequestBudgetDeletionGuard checks that one part of the deletion guard costs one read of one resource before each
+// Delete. These reads are counted separately. The requests for the object are those without a guard. The resource of
+// the other part is not read.
 func RequestBudgetDeletionGuard(t *testing.T, at Place, guard managed.ReconcilerOption, resource string) {
 	t.Helper()
 	p := start(t, at, &volume.Cloud{}, guard)

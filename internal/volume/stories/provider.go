@@ -1,5 +1,5 @@
-// Package stories has tests of the managed reconciler that must pass wherever its objects are:
-// on an API server, in stores in memory, in NATS. A test calls each story with a Place.
+// Package stories has tests of the managed reconciler that must pass wherever its objects are stored: on an API server,
+// in stores in memory, or in NATS. A test calls each function that tests, called a story, with a Place.
 package stories
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A Place makes a provider whose objects are at one place, and a manager whose requests are
-// counted.
+// A Place returns a provider whose objects are stored in one place, such as an API server, and a manager for it. The
+// requests of both are counted.
 type Place func(t *testing.T) (*Provider, manager.Manager)
 
 // A Provider is a provider of volumes whose requests are counted.
@@ -45,26 +45,26 @@ type Provider struct {
 	guards  string // the resource that the deletion guard reads; empty where none is on
 }
 
-// options returns the options of the controllers: their logger counts the decisions.
+// options returns the options of the controllers. Their logger counts the decisions.
 func (p *Provider) options() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: 2, Logger: p.Ledger.Logger(&p.decided)}
 }
 
 // A Wire counts the requests of the provider that reach a store.
 type Wire interface {
-	// Count returns how often objects were read and written since the last Reset.
+	// Count returns the number of reads and of writes of objects since the last Reset.
 	Count() (reads, writes int)
 	Reset()
 }
 
-// Scheme returns one with the kinds of the stories.
+// Scheme returns a scheme with the kinds of the stories.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 
 	return s, errors.Join(clientgoscheme.AddToScheme(s), volume.AddToScheme(s), apiextensionsv1.AddToScheme(s))
 }
 
-// ManagerOptions returns those of the managers of a Place.
+// ManagerOptions returns the options for the managers of a Place.
 func ManagerOptions(scheme *runtime.Scheme) manager.Options {
 	return manager.Options{
 		Scheme: scheme, Metrics: server.Options{BindAddress: "0"},
@@ -73,8 +73,8 @@ func ManagerOptions(scheme *runtime.Scheme) manager.Options {
 	}
 }
 
-// InStores makes a provider whose objects are in stores of these kinds. Its client is
-// that of the cluster unless another one is given.
+// InStores returns a provider whose objects are in stores, and its manager. If api is nil, the provider uses the client
+// of the cluster.
 func InStores(t *testing.T, scheme *runtime.Scheme, api client.Client,
 	kinds ...kube.Kind) (*Provider, manager.Manager) {
 	t.Helper()
@@ -100,7 +100,7 @@ func InStores(t *testing.T, scheme *runtime.Scheme, api client.Client,
 	return p, m
 }
 
-// Operate starts a manager, and stops it with the test.
+// Operate starts a manager. The manager stops at the end of the test.
 func Operate(t *testing.T, m manager.Manager) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -117,7 +117,7 @@ func Operate(t *testing.T, m manager.Manager) {
 	}
 }
 
-// NewVolume returns one of a name.
+// NewVolume returns a Volume of 1 GiB with a namespace and a name.
 func NewVolume(namespace, name string) *volume.Volume {
 	return &volume.Volume{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -125,13 +125,13 @@ func NewVolume(namespace, name string) *volume.Volume {
 	}
 }
 
-// Eventually waits until a condition holds, while the budget of the test lasts.
+// Eventually waits until a condition holds. It fails the test if its time budget ends before.
 func Eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	wait.Until(t, what, holds)
 }
 
-// Figure prints a figure alone on its line.
+// Figure prints a name and a value on one line, for programs that read the output.
 func Figure(name string, value any) {
 	fmt.Printf("%s: %v\n", strings.ReplaceAll(name, " ", "_"), value)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/internal/apicore"
 )
 
-// An owners has the paths of an object (joined by NULs) that each field manager owns: leaves, members of sets, and the
-// maps and sets that the manager filled first, or applied empty. Managers that applied are marked, because only an
-// applied path is removed when it is not applied any more.
+// An owners has the field paths of an object (joined by NULs) that each field manager owns. A path is a leaf, a member
+// of a set, or a map or set that the manager first filled or applied empty. The key of a manager also records whether
+// it applied, because only an applied path is removed when it is no longer applied.
 type owners map[manager]map[string]bool
 
 type manager struct {
@@ -24,7 +24,7 @@ type manager struct {
 	sub     string
 }
 
-// owners returns the owners of a version. They are computed at the first call, because few versions need them.
+// owners returns the owners of the fields of a version. The first call computes them, because few versions need them.
 func (v *version) owners() owners {
 	if owned := v.owned.Load(); owned != nil {
 		return *owned
@@ -39,7 +39,7 @@ func (v *version) owners() owners {
 	return owned
 }
 
-// clone returns a copy down to the sets.
+// clone returns a copy of the map and of the sets in it.
 func (o owners) clone() owners {
 	out := owners{}
 	for m, leaves := range o {
@@ -49,7 +49,7 @@ func (o owners) clone() owners {
 	return out
 }
 
-// written returns the owners after a write: its manager is the only owner of what it changed.
+// written returns the owners after a write. The manager that wrote is the only owner of the paths that it changed.
 func (o owners) written(by manager, before, now map[string]any) owners {
 	changed, removed := compare(before, now)
 	out := o.clone()
@@ -77,7 +77,7 @@ func (o owners) lose(removed map[string]bool) {
 	}
 }
 
-// compare returns the paths that were added or changed, and those that are gone.
+// compare returns the paths that were added or changed, and the paths that were removed.
 func compare(before, now map[string]any) (changed, removed map[string]bool) {
 	had, has := pathsOf(before), pathsOf(now)
 	changed, removed = map[string]bool{}, map[string]bool{}
@@ -95,11 +95,10 @@ func compare(before, now map[string]any) (changed, removed map[string]bool) {
 	return changed, removed
 }
 
-// A holder is a map or a set, whatever is in it.
+// A holder is the value of a path that leads to a map or a set, regardless of its content.
 type holder struct{}
 
-// pathsOf returns the values of an image by their paths, without those that no
-// manager owns.
+// pathsOf returns the values of a JSON object by their paths. It omits the paths that no manager can own.
 func pathsOf(image map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range image {
@@ -142,7 +141,8 @@ func collect(out map[string]any, path string, value any) {
 	}
 }
 
-// asked returns the paths that a manager owns that applies an image: no map and no set, unless it is an empty map.
+// asked returns the paths that a manager owns after it has applied a JSON object. They do not include maps and sets,
+// except empty maps.
 func asked(config map[string]any) map[string]any {
 	all := pathsOf(config)
 	out := maps.Clone(all)
@@ -169,9 +169,9 @@ func setOf(paths map[string]any) map[string]bool {
 	return out
 }
 
-// applied returns the result of server-side apply: what by applies is set, and what it applied before and does not
-// apply any more is removed unless another manager owns it. Another owner of a different value, or of a map that is to
-// exist again, is a conflict, unless force.
+// applied returns the result of a server-side apply by a manager, and the new owners. It sets the applied values. It
+// removes the values that the manager applied before and does not apply now, unless another manager owns them. It
+// returns a conflict if it changes a value that another manager owns, unless force is set.
 func applied(image map[string]any, o owners, by manager, config map[string]any, force bool) (map[string]any, owners,
 	error) {
 	want := asked(config)
@@ -205,7 +205,7 @@ func applied(image map[string]any, o owners, by manager, config map[string]any, 
 	return out, next, nil
 }
 
-// conflicts returns what others own of what is changed.
+// conflicts returns the changed paths that other managers own.
 func (o owners) conflicts(by manager, changed map[string]bool) []metav1.StatusCause {
 	var out []metav1.StatusCause
 	for _, path := range slices.Sorted(maps.Keys(changed)) {
@@ -222,7 +222,7 @@ func (o owners) conflicts(by manager, changed map[string]bool) []metav1.StatusCa
 	return out
 }
 
-// prune removes what was owned and has no owner any more, with the maps and sets that are empty then.
+// prune removes the values at the paths in mine that have no owner any more, and the maps and sets that are empty then.
 func (o owners) prune(image map[string]any, mine map[string]bool) map[string]any {
 	gone := map[string]bool{}
 	for path := range mine {
@@ -250,7 +250,7 @@ func (o owners) prune(image map[string]any, mine map[string]bool) map[string]any
 	return image
 }
 
-// full says whether there is anything in a map or a set.
+// full returns whether a map or a set has any content.
 func full(image map[string]any, path string) bool {
 	for other := range pathsOf(image) {
 		if strings.HasPrefix(other, path+"\x00") {
@@ -281,7 +281,7 @@ func exists(image map[string]any, path []string) bool {
 	return exists(inner, path[1:])
 }
 
-// put returns the image with a value at a path, or without one.
+// put returns the JSON object with a value set at a path, or with the path removed.
 func put(image map[string]any, path []string, value any, gone bool) map[string]any {
 	image = apicore.Clone(image)
 	if len(path) == 2 && strings.HasPrefix(path[1], "=") {
@@ -304,7 +304,7 @@ func put(image map[string]any, path []string, value any, gone bool) map[string]a
 	return image
 }
 
-// member returns a set with a member, or without it.
+// member returns a set with a member added or removed.
 func member(set any, name string, gone bool) []any {
 	list, _ := set.([]any)
 	list = slices.DeleteFunc(slices.Clone(list), func(have any) bool { return gone && have == name })

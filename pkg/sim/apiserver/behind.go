@@ -13,17 +13,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Behind puts another server behind this one, which has to be empty: the client c answers its requests, and the changes
-// that they make there become changes here, so that a simulation of this server is one of that. Nothing else may write
-// there. Lists are answered from these changes.
+// Behind makes this server pass its requests to another server through the client c. The other server has to be empty,
+// and nothing else may write to it. Each change that a request makes in the other server is also recorded here. A
+// simulation of this server is thus a simulation of the other one. Lists are answered from the recorded changes.
 func (s *Server) Behind(c client.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind = c
 }
 
-// relay sends a request for an object to the server behind. The request is made even if the context has ended
-// meanwhile, as a request that has reached a server is.
+// relay sends a request for an object to the server behind. It ignores the end of the context, because a request that
+// has reached a server continues as well.
 func (s *Server) relay(ctx context.Context, k *kind, o client.Object,
 	do func(context.Context, client.Client) error) error {
 	ctx = context.WithoutCancel(ctx)
@@ -35,7 +35,8 @@ func (s *Server) relay(ctx context.Context, k *kind, o client.Object,
 	return err
 }
 
-// mirror records the new state of an object behind. An object that a write has removed is as it was answered.
+// mirror records the new state that an object has in the server behind. For an object that a write has removed, it
+// records the object in the response.
 func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, answer client.Object,
 	answered bool) error {
 	old := s.objects[id{k.GVK, key}]
@@ -65,7 +66,7 @@ func (s *Server) mirror(ctx context.Context, k *kind, key types.NamespacedName, 
 	return s.tell(k, key, now.Object)
 }
 
-// tell stores an image from behind as the current version.
+// tell stores a JSON object from the server behind as the current version.
 func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) error {
 	typed, err := k.decode(image)
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Server) tell(k *kind, key types.NamespacedName, image map[string]any) e
 	return nil
 }
 
-// purgeBehind removes an object from the server behind, with any finalizers.
+// purgeBehind removes an object from the server behind, even if it has finalizers.
 func (s *Server) purgeBehind(v *version) error {
 	o, ok := v.typed.DeepCopyObject().(client.Object)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Request is what a client asks of a Server.
+// A Request describes a request of a client to a Server.
 type Request struct {
 	Verb        string // get, list, create, update, patch, apply or delete
 	Subresource string // status, or nothing
@@ -35,15 +35,13 @@ func (r Request) String() string {
 	return name
 }
 
-// Around stands between a client and the server: it may answer a request itself,
-// and does nothing to the server unless it calls do.
+// Around intercepts the requests of a client. It calls do to send the request to the server. Without that call the
+// request does not reach the server, and the returned error is the response.
 type Around func(ctx context.Context, r Request, do func() error) error
 
-// A Client is a client.Client of a Server. Make one with [Server.Client]. It knows
-// the operations of typed objects on the main resource and the subresource status;
-// any other is an error that says so. A dry run is one of Create and Patch, and what it
-// returns has the version and UID that would have been stored. A dry run of anything
-// else is an error.
+// A Client is a client.Client of a Server. Use [Server.Client]. It supports typed objects, on the main resource and on
+// the subresource status. Any other operation returns an error that says so. Create and Patch support dry runs. A dry
+// run returns the version and the UID that would have been stored. A dry run of any other operation is an error.
 type Client struct {
 	server *Server
 	around Around
@@ -79,8 +77,8 @@ func (c *Client) As(name string) *Client {
 	return &out
 }
 
-// ask sends a request about one object, with the server locked.
-// If there is a server behind, relay asks that one instead.
+// ask sends a request about one object while it holds the lock of the server. If there is a server behind, relay sends
+// the request to it instead.
 func (c *Client) ask(
 	ctx context.Context, verb, sub string, o client.Object,
 	relay func(context.Context, client.Client) error, do func(*kind, types.NamespacedName) (*version, error),
@@ -120,7 +118,7 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		c.server.get)
 }
 
-// List reads the objects of a kind, by namespace and labels.
+// List reads the objects of a kind, selected by namespace and labels.
 func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
 	options := (&client.ListOptions{}).ApplyOptions(o)
 	if options.FieldSelector != nil || options.Limit > 0 || options.Continue != "" {
@@ -171,7 +169,7 @@ func keyOf(o runtime.Object) string {
 	return a.GetNamespace() + "/" + a.GetName()
 }
 
-// Create stores a new object, unless it is a dry run.
+// Create stores a new object. A dry run stores nothing.
 func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	options := (&client.CreateOptions{}).ApplyOptions(opts)
 	data, err := encode(o)
@@ -230,7 +228,7 @@ func (c *Client) update(ctx context.Context, sub string, o client.Object) error 
 	})
 }
 
-// Delete marks an object as deleted, or removes it.
+// Delete removes an object, or sets its deletion timestamp if it has finalizers.
 func (c *Client) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
 	if len(options.DryRun) > 0 {
@@ -249,13 +247,13 @@ func (c *Client) Delete(ctx context.Context, o client.Object, opts ...client.Del
 	})
 }
 
-// DeleteAllOf is not simulated.
+// DeleteAllOf returns an error: it is not simulated.
 func (c *Client) DeleteAllOf(context.Context, client.Object, ...client.DeleteAllOfOption) error {
 	return errors.New("the simulated server does not delete collections")
 }
 
-// Patch changes an object by a merge patch, a JSON patch or server-side apply. A dry run of the first two changes
-// nothing.
+// Patch changes an object with a merge patch, a JSON patch or server-side apply. A dry run of a merge patch or a JSON
+// patch changes nothing.
 func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	options := (&client.PatchOptions{}).ApplyOptions(opts)
 
@@ -318,7 +316,7 @@ func (c *Client) Apply(context.Context, runtime.ApplyConfiguration, ...client.Ap
 // Status returns a client of the subresource status.
 func (c *Client) Status() client.SubResourceWriter { return c.SubResource("status") }
 
-// SubResource returns a client of a subresource. There is only status.
+// SubResource returns a client of a subresource. The only subresource is status.
 func (c *Client) SubResource(name string) client.SubResourceClient {
 	return &subresource{c, name}
 }
@@ -329,7 +327,7 @@ func (c *Client) Scheme() *runtime.Scheme { return c.server.memory.scheme }
 // RESTMapper returns nil: the simulated server has no discovery.
 func (c *Client) RESTMapper() meta.RESTMapper { return nil }
 
-// GroupVersionKindFor returns the kind of an object, by the scheme.
+// GroupVersionKindFor returns the kind that the scheme has for the object.
 func (c *Client) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind, error) {
 	gvks, _, err := c.server.memory.scheme.ObjectKinds(o)
 	if err != nil {
@@ -339,7 +337,7 @@ func (c *Client) GroupVersionKindFor(o runtime.Object) (schema.GroupVersionKind,
 	return gvks[0], nil
 }
 
-// IsObjectNamespaced says whether the object given has a namespace.
+// IsObjectNamespaced returns whether the namespace of the given object is set.
 func (c *Client) IsObjectNamespaced(o runtime.Object) (bool, error) {
 	a, ok := o.(metav1.Object)
 	if !ok {

@@ -13,12 +13,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A decoder puts a value of an image, which is not nil, into a zero value of a type. It returns false if the
-// value is not of the kind that it knows: then it may have done so in part.
+// A decoder decodes a JSON value, which is not nil, into a zero value of a type. It returns false if it cannot decode
+// the value; it may have decoded a part of it then.
 type decoder func(from any, to reflect.Value) bool
 
-// decode returns the typed object of an image. The converter of apimachinery says what is right; for the values that
-// objects have most of, the same is worked out once for each type, and not for each object.
+// decode returns the typed object of a JSON object. The converter of apimachinery defines the result. For the most
+// frequent types of values, decode builds a faster decoder once per type.
 func (k *kind) decode(image map[string]any) (client.Object, error) {
 	o, err := k.empty()
 	if err != nil {
@@ -52,7 +52,7 @@ var (
 	unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
 )
 
-// How deep types are looked into. Some have fields of their own type.
+// deepest is the maximum depth to which types are inspected. Some types have fields of their own type.
 const deepest = 8
 
 // decoderOf returns the decoder of a type.
@@ -157,7 +157,7 @@ func sliceDecoder(t reflect.Type, decode decoder) decoder {
 	}
 }
 
-// A field is one of a struct; without a name it is inlined.
+// A fieldDecoder decodes one field of a struct. A field without a name is inlined.
 type fieldDecoder struct {
 	at     int
 	name   string

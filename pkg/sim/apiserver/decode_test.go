@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/sim/bucket"
 )
 
-// TestDecoded: whatever is at whatever place of an image, the typed object is that of apimachinery's converter,
-// and so is whether there is one.
+// TestDecoded checks that a typed object equals that of apimachinery's converter for any value at any place of an
+// image, and that both return an error in the same cases.
 func TestDecoded(t *testing.T) {
 	metadata := map[string]any{
 		"name": "first", "namespace": "default", "uid": "1", "generation": int64(1), "deletionGracePeriodSeconds": int64(0),

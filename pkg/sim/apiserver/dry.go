@@ -4,7 +4,7 @@ import "github.com/moorage-dev/moorage/pkg/errors"
 
 var errNoDryRun = errors.New("the simulated server knows dry runs of creations, merge patches and JSON patches only")
 
-// unless does what do does, and undoes it if it is a dry run.
+// unless calls do, and undoes its effect if dry is set.
 func (s *Server) unless(dry bool, do func() (*version, error)) (*version, error) {
 	if !dry {
 		return do()

@@ -15,7 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// TestDryRun: a dry run is checked as the write is, and stores nothing.
+// TestDryRun checks that a dry run is checked as the write is, and stores nothing.
 func TestDryRun(t *testing.T) {
 	kinds := runtime.NewScheme()
 	if err := bucket.AddToScheme(kinds); err != nil {

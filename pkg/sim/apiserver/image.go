@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Images are JSON objects. They are shared between versions, and never changed
-// after they were stored: who changes one copies the maps on the way.
+// Images are JSON objects. Versions share them, and they do not change after they were stored. Code that changes one
+// copies the maps on the path to the change.
 
 func decodeJSON(data []byte) (map[string]any, error) {
 	var image map[string]any
@@ -19,7 +19,7 @@ func decodeJSON(data []byte) (map[string]any, error) {
 	return image, nil
 }
 
-// without returns the image without what is at a path.
+// without returns the image with the value at a path removed.
 func without(image map[string]any, path []string) map[string]any {
 	value, ok := image[path[0]]
 	if !ok {

@@ -13,9 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Memory makes servers that share results: what one of them computed for a request, all others reuse for the same
-// request. It is for running thousands of servers through nearly the same history. Make one with NewMemory. It may be
-// used concurrently.
+// A Memory creates servers that share results. When one of them has computed the result of a request, all others reuse
+// it for the same request. It is for running thousands of servers through nearly the same history. Use NewMemory. Its
+// methods may be called concurrently.
 type Memory struct {
 	scheme *runtime.Scheme
 
@@ -26,12 +26,12 @@ type Memory struct {
 	before map[cachedWrite]*version // what was recent, when there was less of it
 }
 
-// remembered is how many results are kept as recent; twice as many are kept in all. Each is a version of an object, of
-// a few thousand bytes.
+// remembered is the number of results that are kept as recent. At most twice as many results are kept. Each is a
+// version of an object, with a few thousand bytes.
 const remembered = 2048
 
-// A cachedWrite is a request that succeeded, with everything that its result depends on. The versions of a server are
-// results of such requests, so that a pointer identifies their content.
+// A cachedWrite is a request that succeeded, with everything that its result depends on. Every version of a server is
+// the result of such a request, so a pointer to a version identifies its content.
 type cachedWrite struct {
 	kind *kind
 	old  *version // nil if there was none
@@ -54,7 +54,7 @@ func NewMemory(scheme *runtime.Scheme) *Memory {
 	}
 }
 
-// Server returns an empty Server, as New does.
+// Server returns an empty Server that shares the results of the Memory. The server reads the time from c.
 func (m *Memory) Server(c clock.PassiveClock) *Server {
 	return &Server{
 		memory: m, clock: c, own: map[schema.GroupVersionKind]*kind{}, objects: map[id]*version{},

@@ -20,7 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// TestMemory: servers with a shared memory answer as servers without one, for any requests.
+// TestMemory checks that servers with a shared memory answer as servers without one, for any requests.
 func TestMemory(t *testing.T) {
 	kinds := runtime.NewScheme()
 	if err := bucket.AddToScheme(kinds); err != nil {
@@ -59,7 +59,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOwners: a manager that applies an existing value becomes an owner on its server, and on no other.
+// TestMemoryOfOwners checks that a manager that applies an existing value becomes an owner on its server, and on no
+// other.
 func TestMemoryOfOwners(t *testing.T) {
 	kinds := runtime.NewScheme()
 	if err := bucket.AddToScheme(kinds); err != nil {
@@ -101,8 +102,8 @@ func TestMemoryOfOwners(t *testing.T) {
 	}
 }
 
-// TestIgnore: what a write adds to the part of an object that is ignored is not stored, and what it
-// takes away is; other parts are stored.
+// TestIgnore checks that a write to an ignored part of an object does not store what it adds, and does remove what it
+// takes away. Other parts are stored.
 func TestIgnore(t *testing.T) {
 	kinds := runtime.NewScheme()
 	if err := bucket.AddToScheme(kinds); err != nil {

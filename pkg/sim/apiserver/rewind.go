@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Rewind undoes the last writes, as a restore of etcd without a revision bump does: versions continue from the restored
-// one. UIDs are not reused. The resulting changes have no version of their own: a new client lists them, and a real
-// watch does not send them. It returns the names of the clients whose writes were undone, without those that removed an
-// object.
+// Rewind undoes the last writes, as a restore of etcd without a revision bump does. Versions continue from the restored
+// version. UIDs are not reused. The undone writes appear in Changes with the restored version. As with a real server, a
+// new list shows them, and a real watch would not send them. Rewind returns the names of the clients whose writes were
+// undone, except for writes that removed an object.
 func (s *Server) Rewind(writes int) (by []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// TestRewind: what was written last is undone, versions go on from there, and UIDs do not come again.
+// TestRewind checks that the last writes are undone, that versions continue from the restored one, and that UIDs are
+// not reused.
 func TestRewind(t *testing.T) {
 	kinds := runtime.NewScheme()
 	if err := bucket.AddToScheme(kinds); err != nil {

@@ -24,8 +24,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Server holds objects. Make one with New, or with a Memory. Its methods and its
-// clients may be used concurrently.
+// A Server is a simulated API server. Use New, or Memory.Server. Its methods and its clients may be used concurrently.
 type Server struct {
 	memory *Memory
 	clock  clock.PassiveClock
@@ -43,17 +42,17 @@ type Server struct {
 	ignored string        // the part of objects that writes do not change
 }
 
-// A ChangeType says what happened to an object.
+// A ChangeType is the kind of a Change.
 type ChangeType string
 
-// What happens to objects.
+// The types of changes.
 const (
 	Added    ChangeType = "ADDED"
 	Modified ChangeType = "MODIFIED"
 	Deleted  ChangeType = "DELETED"
 )
 
-// A Change is the event of a write. Its objects are shared: they must not be changed.
+// A Change is the event of a write. Its objects are shared and must not be modified.
 type Change struct {
 	Type    ChangeType
 	Kind    schema.GroupVersionKind
@@ -61,11 +60,11 @@ type Change struct {
 	At      time.Time
 	Version int64
 
-	// Object is as written, or as it was last if it was deleted.
+	// Object is the written object, or the last state of a deleted object.
 	Object client.Object
-	// Old is as it was before; nil if it was not.
+	// Old is the previous state of the object. It is nil if the object was created.
 	Old client.Object
-	// Image is the object in JSON.
+	// Image is the JSON of the object.
 	Image map[string]any
 
 	stored *version // nil of what was deleted
@@ -85,7 +84,7 @@ type kind struct {
 	decoder decoder // of typ
 }
 
-// A version is an object as it was stored once. It is immutable.
+// A version is one stored state of an object. It is immutable.
 type version struct {
 	kind  *kind
 	image map[string]any
@@ -96,15 +95,15 @@ type version struct {
 	owned  atomic.Pointer[owners] // nil until the first call
 }
 
-// New returns an empty Server of the kinds in the scheme. Times it stores are read
-// from the clock. A kind whose group is a domain of one's own is a custom
-// resource; if its Go type has a field status, that is a subresource.
+// New returns an empty Server for the kinds in the scheme. It reads the times that it stores from the clock. A kind is
+// a custom resource if its group contains a dot and does not end in .k8s.io. If the Go type of a kind has a field
+// status, that field is the subresource status.
 func New(scheme *runtime.Scheme, c clock.PassiveClock) *Server {
 	return NewMemory(scheme).Server(c)
 }
 
-// Drop makes the server behave as if the CRD of a kind did not have a field, given by its path ("status.size"): the
-// field is pruned from every write, without an error.
+// Drop makes the server behave as if the CRD of a kind did not have a field. path is the path of the field, such as
+// "status.size". The server removes the field from every write, without an error.
 func (s *Server) Drop(gvk schema.GroupVersionKind, path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,9 +118,9 @@ func (s *Server) Drop(gvk schema.GroupVersionKind, path string) error {
 	return nil
 }
 
-// Ignore makes the server keep what it has of a part of an object ("annotations", "finalizers"
-// or "status") whatever a write adds to it or changes, without an error, until it is called with
-// "": an admission webhook, a policy or a proxy may do so.
+// Ignore makes the server ignore changes of a part of an object, without an error, as an admission webhook, a policy or
+// a proxy may do. part is "annotations", "finalizers" or "status". Every write keeps the stored content of that part.
+// Ignore("") ends it.
 func (s *Server) Ignore(part string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +134,8 @@ func (s *Server) Salt(salt uint32) {
 	s.salt = salt
 }
 
-// Changes returns the changes since the first ones, so many that were read before. The result is shared.
+// Changes returns all changes except the first since ones. A caller passes the number of changes that it has read. The
+// result is shared and must not be modified.
 func (s *Server) Changes(since int) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +143,7 @@ func (s *Server) Changes(since int) []Change {
 	return s.log[since:]
 }
 
-// Stored returns the stored object, or nil. The result is shared: it must not be changed.
+// Stored returns the stored object, or nil. The result is shared and must not be modified.
 func (s *Server) Stored(gvk schema.GroupVersionKind, key types.NamespacedName) client.Object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +185,8 @@ func plural(kind string) string {
 	}
 }
 
-// commit stores an image as the next version of an object. It sets the version of the image, which must not be shared.
+// commit stores an image as the next version of an object. It sets the version in the metadata of the image, which must
+// not be shared.
 func (s *Server) commit(k *kind, key types.NamespacedName, image map[string]any, by manager) (*version, error) {
 	if !finished(image) { // what goes is not stored again
 		apicore.Metadata(image)["resourceVersion"] = strconv.FormatInt(s.last+1, 10)
@@ -220,7 +221,7 @@ func (s *Server) store(v *version, key types.NamespacedName) {
 	s.log = append(s.log, change)
 }
 
-// unshared returns the objects for a change.
+// unshared returns the map of objects for a change, after a copy if a snapshot shares the map.
 func (s *Server) unshared() map[id]*version {
 	if s.shared {
 		s.objects, s.shared = maps.Clone(s.objects), false
@@ -239,8 +240,8 @@ func (s *Server) remove(v *version, key types.NamespacedName) {
 	})
 }
 
-// Purge removes an object with any finalizers, as a server does that began to delete it when it had none. It does
-// nothing if the object does not exist.
+// Purge removes an object even if it has finalizers. A real server does so if the object had no finalizer when its
+// deletion began. Purge does nothing if the object does not exist.
 func (s *Server) Purge(gvk schema.GroupVersionKind, key types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,7 +255,7 @@ func (s *Server) Purge(gvk schema.GroupVersionKind, key types.NamespacedName) {
 	s.remove(v, key)
 }
 
-// finished says whether a deleted object has no finalizer any more.
+// finished returns whether a deleted object has no finalizers left.
 func finished(image map[string]any) bool {
 	meta := apicore.Metadata(image)
 	keep, _ := meta["finalizers"].([]any)
@@ -262,12 +263,12 @@ func finished(image map[string]any) bool {
 	return meta["deletionTimestamp"] != nil && len(keep) == 0
 }
 
-// nextUID returns the UID of the next object that is created.
+// nextUID returns the UID for the next created object.
 func (s *Server) nextUID() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012d", s.salt, s.uids+1)
 }
 
-// into copies the version into an object of the caller's.
+// into copies the version into o, which belongs to the caller.
 func (v *version) into(o client.Object) error {
 	from := reflect.ValueOf(v.typed.DeepCopyObject()).Elem()
 	to := reflect.ValueOf(o).Elem()

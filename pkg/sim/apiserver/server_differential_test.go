@@ -184,7 +184,7 @@ func compare(t *testing.T, other func(*testing.T) client.Client, applies bool) {
 // for its disk.
 const atOnce = 24
 
-// compareList says whether all operations of a list are answered alike.
+// compareList returns whether all operations of a list are answered alike.
 func compareList(t *testing.T, seed uint64, model, server *side, applies bool) bool {
 	t.Helper()
 	defer server.clean(t.Context())

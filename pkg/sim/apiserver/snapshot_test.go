@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// TestSnapshot: a server goes on from where it, or another, once was, as if nothing had
-// happened since; and a snapshot stays the same however often a server is restored from it.
+// TestSnapshot checks that a server goes on from where it, or another, once was, as if nothing had happened since; and
+// a snapshot stays the same however often a server is restored from it.
 func TestSnapshot(t *testing.T) {
 	kinds := runtime.NewScheme()
 	if err := bucket.AddToScheme(kinds); err != nil {
@@ -66,7 +66,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSkip: who skips the creation of an object gets its UID, and the next one has another.
+// TestSkip checks that a caller that skips the creation of an object gets the UID of that object, and that the next
+// object has another UID.
 func TestSkip(t *testing.T) {
 	kinds := runtime.NewScheme()
 	if err := bucket.AddToScheme(kinds); err != nil {

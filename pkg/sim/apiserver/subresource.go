@@ -44,7 +44,7 @@ func (s *subresource) Apply(context.Context, runtime.ApplyConfiguration, ...clie
 	return s.client.Apply(context.Background(), nil)
 }
 
-// apply is server-side apply. It creates what does not exist.
+// apply performs a server-side apply. It creates the object if it does not exist.
 func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manager, force bool) (*version, error) {
 	config, err := decodeJSON(data)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) apply(k *kind, key types.NamespacedName, data []byte, by manage
 	return v, nil
 }
 
-// applyNew creates what is applied and does not exist.
+// applyNew creates the applied object, which does not exist yet.
 func (s *Server) applyNew(k *kind, key types.NamespacedName, config map[string]any, by manager) (*version, error) {
 	if by.sub != "" {
 		_, err := s.get(k, key)
@@ -111,8 +111,8 @@ func (s *Server) applyNew(k *kind, key types.NamespacedName, config map[string]a
 	return v, err
 }
 
-// emptied returns an owned map outside the metadata from which everything is removed: a server makes that null, which
-// no schema allows.
+// emptied returns the path of an owned map outside the metadata whose content was removed completely, or "". A real
+// server sets such a map to null, which no schema allows.
 func (o owners) emptied(before, after map[string]any) string {
 	for path, value := range pathsOf(after) {
 		_, holds := value.(holder)
@@ -124,8 +124,8 @@ func (o owners) emptied(before, after map[string]any) string {
 	return ""
 }
 
-// current says whether metadata are those of this version, as far as they say of which
-// they are and are heeded.
+// current returns whether the given resourceVersion and UID, as far as they are set, are those of the version. A
+// subresource ignores the UID.
 func (m manager) current(given map[string]any, v *version) bool {
 	for _, key := range []string{"resourceVersion", "uid"} {
 		if value, ok := given[key]; ok && value != apicore.Metadata(v.image)[key] && (key != "uid" || m.sub == "") {

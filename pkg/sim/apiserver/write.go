@@ -23,7 +23,7 @@ func (s *Server) get(k *kind, key types.NamespacedName) (*version, error) {
 	return nil, kerrors.NewNotFound(k.Resource, key.Name)
 }
 
-// post creates an object that is what is in data.
+// post creates an object from its JSON in data.
 func (s *Server) post(k *kind, key types.NamespacedName, data []byte, by manager) (*version, error) {
 	create := func() (*version, error) {
 		image, err := decodeJSON(data)
@@ -69,14 +69,14 @@ func (s *Server) create(k *kind, key types.NamespacedName, given map[string]any,
 	return s.commit(k, key, k.prune(image), by)
 }
 
-// generateName returns a name that no other object has that was created by a prefix.
+// generateName returns a new name with the prefix. No other object with a generated name has it.
 func (s *Server) generateName(prefix string) string {
 	s.names++
 
 	return fmt.Sprintf("%s%05d", prefix, s.names)
 }
 
-// replace makes an object what is in data.
+// replace replaces an object with the JSON in data.
 func (s *Server) replace(old *version, key types.NamespacedName, data []byte, by manager) (*version, error) {
 	image, err := decodeJSON(data)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) replace(old *version, key types.NamespacedName, data []byte, by
 	return s.write(old, key, image, by)
 }
 
-// patch changes an object as data says.
+// patch changes an object with the patch in data.
 func (s *Server) patch(old *version, key types.NamespacedName, how types.PatchType, data []byte, by manager) (*version,
 	error) {
 	image, err := old.kind.Patch(old.image, how, data)
@@ -100,9 +100,8 @@ func (s *Server) patch(old *version, key types.NamespacedName, how types.PatchTy
 	return s.write(old, key, image, by)
 }
 
-// write stores a change of an object. Given is the whole object as it is to become;
-// through which subresource it comes says which part of it counts: all but the
-// status, or nothing but that.
+// write stores a change of an object. given is the complete new object. The subresource of the request determines which
+// part of given is used: everything except the status, or only the status.
 func (s *Server) write(old *version, key types.NamespacedName, given map[string]any, by manager) (*version, error) {
 	k := old.kind
 	image, err := k.Update(apicore.Update{
@@ -125,7 +124,7 @@ func (s *Server) write(old *version, key types.NamespacedName, given map[string]
 	return s.commit(k, key, image, by)
 }
 
-// ignore removes from an image what must not be stored. The metadata of the image must not be shared.
+// ignore applies Drop and Ignore to an image that is to be stored. The metadata of the image must not be shared.
 func (s *Server) ignore(before, image map[string]any) {
 	m, had := apicore.Metadata(image), apicore.Metadata(before)
 	switch s.ignored {
@@ -152,7 +151,7 @@ func (s *Server) ignore(before, image map[string]any) {
 	}
 }
 
-// checkAnnotations checks that annotations are strings, and that they are not too large together.
+// checkAnnotations checks that annotations are strings, and that their total size is allowed.
 func (k *kind) checkAnnotations(image map[string]any) error {
 	annotations, _ := apicore.Metadata(image)["annotations"].(map[string]any)
 	size := 0
@@ -179,7 +178,7 @@ func (k *kind) prune(image map[string]any) map[string]any {
 	return image
 }
 
-// delete marks an object as deleted, or removes it if it has no finalizer.
+// delete removes an object, or sets its deletion timestamp if it has finalizers.
 func (s *Server) delete(old *version, key types.NamespacedName, p *metav1.Preconditions) error {
 	if err := old.kind.CheckPreconditions(old.image, p); err != nil {
 		return err

@@ -23,12 +23,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Client is a Kubernetes client of stores. Each of its calls is one request, as
-// to an API server; it reads nothing from a cache. Objects may be typed,
-// unstructured, or metadata alone (for what is not written). Its errors are those
-// of package k8s.io/apimachinery/pkg/api/errors; a kind without a store is a
-// meta.NoKindMatchError; what else goes wrong with a store is passed on. It may be
-// used concurrently. Make one with NewClient.
+// A Client is a Kubernetes client for objects in stores. Each call is one request to a store, without a cache. Objects
+// may be typed, unstructured, or, except in writes, metadata only.
+//
+// Errors are those of package k8s.io/apimachinery/pkg/api/errors. For a kind without a store the error is a
+// meta.NoKindMatchError. Any other error of a store is wrapped and returned. Use NewClient. Its methods may be called
+// concurrently.
 type Client struct {
 	*registry
 
@@ -41,14 +41,13 @@ var _ client.WithWatch = &Client{}
 // A ClientOption changes a client.
 type ClientOption func(c *Client)
 
-// WithLogger sets the logger for entries that lists and watches leave out because
-// they cannot be read. The default discards.
+// WithLogger sets the logger for entries that cannot be decoded, which lists and watches omit. By default, messages are
+// discarded.
 func WithLogger(l logr.Logger) ClientOption { return func(c *Client) { c.log = l } }
 
-// WithResync sets how often a watch compares the objects it has reported with the store.
-// It finds deletions without an event: a value that expired in a bucket that writes no
-// markers is reported as deleted within this time. The default is store.DefaultResync;
-// less than zero is never.
+// WithResync sets the interval at which a watch compares the objects it has reported with the store. The comparison
+// finds objects that were removed without an event, such as a value that expired in a bucket without delete markers.
+// The default is store.DefaultResync. A negative value disables the comparison.
 func WithResync(every time.Duration) ClientOption {
 	return func(c *Client) {
 		if every != 0 {
@@ -57,8 +56,8 @@ func WithResync(every time.Duration) ClientOption {
 	}
 }
 
-// NewClient returns a client of the kinds. It fails if a type is not in the scheme,
-// or is served twice.
+// NewClient returns a client for the kinds. It fails if a type is not in the scheme, or if kinds has the same kind
+// twice.
 func NewClient(scheme *runtime.Scheme, kinds []Kind, o ...ClientOption) (*Client, error) {
 	r, err := newRegistry(scheme, kinds)
 	if err != nil {
@@ -76,7 +75,7 @@ func (r *registry) gvk(o runtime.Object) (schema.GroupVersionKind, error) {
 	return apiutil.GVKForObject(o, r.scheme)
 }
 
-// Get reads an object from the store. It sees every write that was acknowledged before.
+// Get reads an object from the store. The result includes every write that was acknowledged before the call.
 func (c *Client) Get(ctx context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	k, err := c.of(o)
 	if err != nil {
@@ -117,7 +116,7 @@ func (k *kind) key(of client.ObjectKey) (string, error) {
 	return keyFor(of.Namespace, of.Name), nil
 }
 
-// into reads an image into an object of the caller's: typed, unstructured or metadata alone.
+// into decodes a JSON object into o, which may be typed, unstructured or metadata only.
 func (k *kind) into(image map[string]any, o client.Object) error {
 	switch o := o.(type) {
 	case *unstructured.Unstructured:
@@ -149,7 +148,7 @@ func (k *kind) into(image map[string]any, o client.Object) error {
 
 const opposite = "!=" // of the operators of a field selector
 
-// A selection is which objects a list or a watch is about.
+// A selection describes the objects that a list or a watch selects.
 type selection struct {
 	prefix string
 	name   string
@@ -182,7 +181,8 @@ func (k *kind) selection(o *client.ListOptions) (selection, error) {
 	return s, nil
 }
 
-// has reports whether an object is selected, if its key has the prefix.
+// has returns whether the name and the labels of an object are selected. The store has already selected the prefix of
+// its key.
 func (s selection) has(image map[string]any) bool {
 	m := apicore.Metadata(image)
 	if s.name != "" && m["name"] != s.name {
@@ -200,8 +200,8 @@ func (s selection) has(image map[string]any) bool {
 	return s.labels.Matches(have)
 }
 
-// List reads the objects of a kind, ordered by name, all at once whatever the limit.
-// An entry that cannot be read is left out and logged.
+// List reads the objects of a kind, ordered by namespace and name. It ignores a limit and returns all of them at once.
+// Entries that cannot be decoded are omitted and logged.
 func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
 	k, err := c.of(list)
 	if err != nil {
@@ -267,7 +267,7 @@ func (k *kind) setList(list client.ObjectList, images []map[string]any) error {
 // Scheme returns the scheme.
 func (c *Client) Scheme() *runtime.Scheme { return c.scheme }
 
-// RESTMapper returns a mapper that knows the kinds served.
+// RESTMapper returns a mapper for the kinds given to NewClient.
 func (c *Client) RESTMapper() meta.RESTMapper { return c.mapper }
 
 // GroupVersionKindFor returns the kind of an object.

@@ -261,7 +261,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestPatchesWithoutAVersion: no concurrent patch without a version is lost.
+// TestPatchesWithoutAVersion checks that no concurrent patch without a version is lost.
 func TestPatchesWithoutAVersion(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))

@@ -22,36 +22,35 @@ import (
 // the HTTP client of a Cluster.
 var ErrNoAPIServer = errors.New("there is no API server: the objects are in stores")
 
-// Options of a Cluster. The zero value is a cluster that caches all but Secrets and
-// ConfigMaps, and discards its events.
+// Options configure a Cluster. With the zero value, reads of all kinds except Secrets and ConfigMaps use the cache, and
+// events without a store are discarded.
 type Options struct {
-	// Cache has options of controller-runtime's cache, such as
-	// managed.CacheOptions. A store is watched as a whole: restrictions to
-	// namespaces or by selectors are refused.
+	// Cache has options of controller-runtime's cache, such as managed.CacheOptions. NewCluster returns an error if they
+	// restrict the cache to namespaces or by selectors, because a store is always watched completely.
 	Cache cache.Options
 
-	// Uncached are kinds that the client does not read from the cache. The default
-	// is Secrets and ConfigMaps; an empty list is none.
+	// Uncached are the kinds that the client reads from the store instead of the cache. The default, nil, means Secrets
+	// and ConfigMaps. An empty list means that every kind is cached.
 	Uncached []client.Object
 
-	// Resync is how often the cache is compared with the stores: an object that was
-	// deleted without an event, such as an expired value, leaves the cache within this
-	// time. The default is store.DefaultResync; less than zero is never.
+	// Resync is the interval at which the cache is compared with the stores. An object that was removed without an event,
+	// such as an expired value, is removed from the cache within this time. The default is store.DefaultResync. A negative
+	// value disables the comparison.
 	Resync time.Duration
 
-	// Logger logs entries that cannot be read, and events if no kind of events is
-	// served. The default discards.
+	// Logger receives a message for each entry that cannot be decoded. It also receives the events if no kind of events
+	// has a store. By default, messages are discarded.
 	Logger logr.Logger
 
-	// Around wraps the client of stores, for tests and for counting requests. The
-	// default is the client itself.
+	// Around wraps the client that reads and writes the stores, for tests and to count requests. The default is no
+	// wrapper.
 	Around func(client.WithWatch) client.WithWatch
 }
 
-// A Cluster is stores seen as a cluster: its client reads from a cache that follows
-// the stores, its API reader reads the stores, and its events go to the store of
-// events.k8s.io/v1 Events, if there is one. It runs until the context of Start ends.
-// Make one with NewCluster. It may be used concurrently.
+// A Cluster is a cluster.Cluster of controller-runtime whose objects are in stores. Its client reads from a cache,
+// which watches the stores. Its API reader reads from the stores. Its events are written to the store of
+// events.k8s.io/v1 Events, if there is one. It runs until the context of Start ends. Use NewCluster. Its methods may be
+// called concurrently.
 type Cluster struct {
 	stores   *Client
 	direct   client.WithWatch
@@ -64,8 +63,8 @@ type Cluster struct {
 
 var _ cluster.Cluster = &Cluster{}
 
-// NewCluster returns a cluster of the kinds. It fails if a type is not in the
-// scheme or is served twice, and for cache options that a store does not support.
+// NewCluster returns a cluster of the kinds. It fails if a type is not in the scheme, if kinds has the same kind twice,
+// or if a store does not support the options of the cache.
 func NewCluster(scheme *runtime.Scheme, o Options, kinds ...Kind) (*Cluster, error) {
 	stores, err := NewClient(scheme, kinds, WithLogger(o.Logger), WithResync(o.Resync))
 	if err != nil {
@@ -121,8 +120,8 @@ type failingTransport struct{}
 // RoundTrip returns ErrNoAPIServer.
 func (failingTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, ErrNoAPIServer }
 
-// GetClient returns a client that reads from the cache, but for unstructured
-// objects and the kinds that Options excludes, and writes to the stores.
+// GetClient returns a client that writes to the stores and reads from the cache. It reads unstructured objects and the
+// kinds in Options.Uncached from the stores.
 func (c *Cluster) GetClient() client.Client { return c.cached }
 
 // GetAPIReader returns a client that reads the stores.
@@ -137,7 +136,7 @@ func (c *Cluster) GetFieldIndexer() client.FieldIndexer { return c.cache }
 // GetScheme returns the scheme.
 func (c *Cluster) GetScheme() *runtime.Scheme { return c.stores.scheme }
 
-// GetRESTMapper returns a mapper that knows the kinds served.
+// GetRESTMapper returns a mapper for the kinds given to NewCluster.
 func (c *Cluster) GetRESTMapper() meta.RESTMapper { return c.stores.mapper }
 
 // GetConfig returns a configuration with which every request fails with

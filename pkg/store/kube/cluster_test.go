@@ -64,8 +64,7 @@ func (f features) Enabled(key clientfeatures.Feature) bool {
 	return f.Gates.Enabled(key)
 }
 
-// TestCacheFollows: the cache follows the stores through what ends watches, whichever way client-go
-// reads.
+// TestCacheFollows checks that the cache follows the stores through what ends watches, whichever way client-go reads.
 func TestCacheFollows(t *testing.T) {
 	gates := clientfeatures.FeatureGates()
 	for name, watchList := range map[string]bool{"watch": true, "list": false} {
@@ -172,7 +171,7 @@ func managerOptions() manager.Options {
 	}
 }
 
-// TestManager: a controller that owns objects is run for them, and its events are stored.
+// TestManager checks that a controller that owns objects is run for them, and its events are stored.
 func TestManager(t *testing.T) {
 	w := newWorld(t)
 	m, err := kube.NewManager(w.cluster(kube.Options{}), managerOptions())
@@ -217,7 +216,7 @@ func TestManager(t *testing.T) {
 	})
 }
 
-// TestEventsAreLogged: without a kind of events, they are logged.
+// TestEventsAreLogged checks that events are logged if no kind of events is served.
 func TestEventsAreLogged(t *testing.T) {
 	w := newWorld(t)
 	lines := make(chan string, 10)

@@ -9,10 +9,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// compare sends deletions of objects that were deleted without an event. It returns
-// false if the watch was stopped. An object that is missing in a list is read before
-// it counts as deleted, because a list may be incomplete. If the store does not
-// answer, the next comparison does that: a watch that cannot go on ends by itself.
+// compare sends the deletions of objects that were removed without an event. It returns false if the watch was stopped.
+// It reads an object that is missing in a list before it counts as deleted, because a list may be incomplete. If the
+// store does not respond, compare sends nothing, and the next comparison tries again. A watch that cannot continue ends
+// by itself.
 func (w *watcher) compare(ctx context.Context) bool {
 	if !w.synced || len(w.known) == 0 {
 		return true

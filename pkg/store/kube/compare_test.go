@@ -40,7 +40,7 @@ func (s *volumes) List(ctx context.Context, o ...store.ListOption) iter.Seq2[*ku
 	}
 }
 
-// TestWatchReportsVanishedObjects: a watch reports an object that was deleted without an event, such as an
+// TestWatchReportsVanishedObjects checks that a watch reports an object that was deleted without an event, such as an
 // expired value, within the resync interval: no other object, and not twice.
 func TestWatchReportsVanishedObjects(t *testing.T) {
 	cases := map[string]struct {
@@ -87,7 +87,7 @@ func TestWatchReportsVanishedObjects(t *testing.T) {
 	}
 }
 
-// TestWatchOfAStoreThatDoesNotAnswer: while the store does not answer, no object counts as deleted.
+// TestWatchOfAStoreThatDoesNotAnswer checks that while the store does not answer, no object counts as deleted.
 func TestWatchOfAStoreThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -113,7 +113,7 @@ func TestWatchOfAStoreThatDoesNotAnswer(t *testing.T) {
 	})
 }
 
-// TestCacheRemovesVanishedObjects: the cache removes objects that vanished, whichever way client-go reads.
+// TestCacheRemovesVanishedObjects checks that the cache removes objects that vanished, whichever way client-go reads.
 func TestCacheRemovesVanishedObjects(t *testing.T) {
 	gates := clientfeatures.FeatureGates()
 	for name, watchList := range map[string]bool{"watch": true, "list": false} {

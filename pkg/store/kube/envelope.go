@@ -19,19 +19,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// An Envelope makes a Kubernetes object one that a store can hold. Its metadata is
-// the store's, so that every adapter and every informer understands it; the rest of
-// the object is as it is, with fields that T does not know, which an legacyRecorder program
-// thus does not erase. T is a pointer to a struct. The zero value is an object
-// that was never stored. It must not be changed while others read it.
+// An Envelope holds a Kubernetes object in the form of package store. Its metadata is a store.Metadata, which every
+// adapter and every informer can use. The other fields of the object are kept unchanged. They include fields that T
+// does not have, so an older program does not remove them. T is a pointer to a struct. The zero value is an object that
+// was never stored. An Envelope must not be modified while other goroutines read it.
 type Envelope[T client.Object] struct {
 	metadata store.Metadata
 	content  map[string]any // all but the metadata; shared, never changed
 }
 
-// Wrap returns the object in an envelope, as it can be given to a store. Kinds
-// should be set in the object: a store without them is not legible for others. It
-// fails if the object cannot be encoded.
+// Wrap returns an envelope with the object, to write to a store. Set the apiVersion and the kind of the object, because
+// readers of the store without T need them. Wrap fails if the object cannot be encoded.
 func Wrap[T client.Object](obj T) (*Envelope[T], error) {
 	image, err := imageOf(obj)
 	if err != nil {
@@ -41,8 +39,7 @@ func Wrap[T client.Object](obj T) (*Envelope[T], error) {
 	return seal[T](image)
 }
 
-// GetMetadata returns the metadata as the store has it. It is nil if the envelope
-// is.
+// GetMetadata returns a pointer to the metadata in the envelope, or nil if the envelope is nil.
 func (e *Envelope[T]) GetMetadata() *store.Metadata {
 	if e == nil {
 		return nil
@@ -51,8 +48,7 @@ func (e *Envelope[T]) GetMetadata() *store.Metadata {
 	return &e.metadata
 }
 
-// Object returns the object, which is the caller's. It fails if what is stored does
-// not fit T.
+// Object returns a new object, which the caller owns. It fails if the stored value cannot be decoded into T.
 func (e *Envelope[T]) Object() (T, error) {
 	var obj T
 	to, ok := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
@@ -63,7 +59,7 @@ func (e *Envelope[T]) Object() (T, error) {
 	return to, decode(e.image(), to)
 }
 
-// DeepCopy returns a copy that can be changed.
+// DeepCopy returns a copy that the caller may modify.
 func (e *Envelope[T]) DeepCopy() *Envelope[T] {
 	if e == nil {
 		return nil
@@ -83,7 +79,7 @@ func (e *Envelope[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads a value stored. It fails if that does not fit T.
+// UnmarshalJSON reads a stored value. It fails if the value cannot be decoded into T.
 func (e *Envelope[T]) UnmarshalJSON(data []byte) error {
 	var content map[string]any
 	if err := kjson.Unmarshal(data, &content); err != nil {
@@ -102,7 +98,7 @@ func (e *Envelope[T]) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// seal puts an image into an envelope. The image is not changed, and shared.
+// seal puts a JSON object into an envelope. The envelope shares the JSON object and does not change it.
 func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 	raw, err := json.Marshal(image[apicore.FieldMetadata])
 	if err != nil {
@@ -145,11 +141,11 @@ func seal[T client.Object](image map[string]any) (*Envelope[T], error) {
 	return e, nil
 }
 
-// extras are the fields of Kubernetes' metadata that a store's does not have.
+// extras are the metadata fields of Kubernetes that store.Metadata does not have.
 var extras = []string{"ownerReferences", "generateName"}
 
-// image returns the object as an API server would: its JSON, decoded. All but the
-// metadata is shared and must not be changed.
+// image returns the decoded JSON of the object, as an API server would send it. The caller may change the metadata. The
+// other fields are shared and must not be changed.
 func (e *Envelope[T]) image() map[string]any {
 	m := &e.metadata
 	meta := map[string]any{}
@@ -245,7 +241,7 @@ func nameOf(key string) types.NamespacedName {
 	return types.NamespacedName{Name: key}
 }
 
-// imageOf returns the JSON image of an object of any type.
+// imageOf returns the decoded JSON of an object of any type.
 func imageOf(obj any) (map[string]any, error) {
 	data, err := json.Marshal(obj)
 	if err != nil {
@@ -256,7 +252,7 @@ func imageOf(obj any) (map[string]any, error) {
 	return image, errors.Wrap(kjson.Unmarshal(data, &image), "cannot decode object")
 }
 
-// decode reads an image into a typed object, which is empty.
+// decode decodes a JSON object into a new typed object.
 func decode(image map[string]any, into client.Object) error {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(image, into)
 }

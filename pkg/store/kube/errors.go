@@ -11,8 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// unsupported is the answer to a request that only an API server can serve: 415, with
-// what to do instead.
+// unsupported returns the error for a request that only an API server can serve: HTTP status 415, with an alternative.
 func unsupported(what, instead string) error {
 	return &kerrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType,
@@ -21,8 +20,7 @@ func unsupported(what, instead string) error {
 	}}
 }
 
-// answer converts an error of a store to one of an API server. Errors that are not
-// about the object are wrapped.
+// answer converts an error of a store to an error of an API server. It wraps errors that are not about the object.
 func (k *kind) answer(key string, err error) error {
 	name := nameOf(key).Name
 	switch {

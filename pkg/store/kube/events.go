@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// recorders make event recorders. Events go to the store of events through client-go's
-// broadcaster, or to the log if there is no such store.
+// recorders create event recorders. client-go's broadcaster writes the events to the store of events. Without such a
+// store the events are logged.
 type recorders struct {
 	scheme *runtime.Scheme
 	log    logr.Logger
@@ -110,8 +110,7 @@ func (c *Cluster) GetEventRecorder(name string) recorder.EventRecorder {
 	return &named{c.recorder, name}
 }
 
-// GetEventRecorderFor returns a recorder of the core/v1 events API, whose events are
-// stored as those of events.k8s.io/v1.
+// GetEventRecorderFor returns a recorder of the core/v1 events API. Its events are stored as events.k8s.io/v1 Events.
 func (c *Cluster) GetEventRecorderFor(name string) record.EventRecorder {
 	return legacyRecorder{&named{c.recorder, name}}
 }
@@ -135,7 +134,7 @@ func (s *sink) Patch(ctx context.Context, e *eventsv1.Event, data []byte) (*even
 	return e, s.client.Patch(ctx, e, client.RawPatch(types.MergePatchType, data))
 }
 
-// A legacyRecorder is a recorder of the core/v1 API on one of events.k8s.io/v1.
+// A legacyRecorder implements a recorder of the core/v1 API with a recorder of events.k8s.io/v1.
 type legacyRecorder struct{ recorder recorder.EventRecorder }
 
 // Event records an event.

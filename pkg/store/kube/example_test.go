@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// ConfigMaps in a store, by a Kubernetes client.
+// Example writes and reads a ConfigMap in a store with a Kubernetes client.
 func Example() {
 	store := memory.New[*kube.Envelope[*corev1.ConfigMap]]("settings")
 	c, err := kube.NewClient(scheme.Scheme, []kube.Kind{kube.Serve(store)})

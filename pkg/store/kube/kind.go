@@ -16,21 +16,21 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A Kind says in which store the objects of a kind are. Make one with Serve.
+// A Kind assigns a store to a kind of objects. Use Serve.
 type Kind struct {
 	kind func(scheme *runtime.Scheme) (*kind, error)
 }
 
-// A KindOption changes how a kind is served.
+// A KindOption is an option of Serve.
 type KindOption func(k *kind)
 
 // ClusterScoped declares that objects of the kind have no namespace. The default is
 // that they have one.
 func ClusterScoped() KindOption { return func(k *kind) { k.scope = meta.RESTScopeRoot } }
 
-// Serve declares that the objects of type T are in the store, which holds no others:
-// two kinds need two stores. T is a pointer to a type of the scheme that the
-// client is made with. If it has a field status, that is a subresource.
+// Serve assigns a store to the objects of type T. The store must hold no other objects, so two kinds need two stores. T
+// is a pointer to a type in the scheme of the client. If the type has a field status, that field is the subresource
+// status.
 func Serve[T client.Object](s store.Store[*Envelope[T]], o ...KindOption) Kind {
 	return Kind{func(scheme *runtime.Scheme) (*kind, error) {
 		k := &kind{typ: reflect.TypeFor[T](), scope: meta.RESTScopeNamespace}
@@ -79,7 +79,7 @@ func (k *kind) show(image map[string]any) map[string]any {
 	return image
 }
 
-// typed returns the typed object of an image, which is new.
+// typed returns a new typed object, decoded from a JSON object.
 func (k *kind) typed(image map[string]any) (client.Object, error) {
 	o, ok := reflect.New(k.typ.Elem()).Interface().(client.Object)
 	if !ok {
@@ -93,8 +93,8 @@ func (k *kind) typed(image map[string]any) (client.Object, error) {
 	return o, nil
 }
 
-// entries is a store of envelopes without their type. The caller owns the metadata of
-// the returned images; the rest is shared.
+// entries is a store of envelopes without its type parameter. The caller owns the metadata of the returned JSON
+// objects. Their other fields are shared and must not be changed.
 type entries interface {
 	state(ctx context.Context) (store.State, error)
 	get(ctx context.Context, key string) (map[string]any, error)
@@ -106,7 +106,7 @@ type entries interface {
 		change func(tick <-chan time.Time) (storeEvent, bool), why func() error, stop func(), err error)
 }
 
-// A storeEvent is an event of a watch of a store without its type.
+// A storeEvent is an event of a store's watch without its type parameter.
 type storeEvent struct {
 	store.Event[struct{}]
 
@@ -130,7 +130,7 @@ func image[T client.Object](e *Envelope[T], err error) (map[string]any, error) {
 	return e.image(), nil
 }
 
-// list calls each for every object, and bad for an entry that cannot be read.
+// list calls each with every object, and bad with the error of every entry that cannot be decoded.
 func (t *typed[T]) list(ctx context.Context, prefix string, each func(map[string]any) bool, bad func(error)) error {
 	for e, err := range t.store.List(ctx, store.WithPrefix(prefix)) {
 		switch {
@@ -171,9 +171,9 @@ func (t *typed[T]) remove(ctx context.Context, key string, o ...store.DeleteOpti
 	return t.store.Delete(ctx, key, o...)
 }
 
-// watch returns a function that waits for the next event or tick and reports whether
-// there is one, a function that returns the error of the watch, and one that stops it
-// and may be called again.
+// watch starts a watch of the store and returns three functions. The first waits for the next event or tick, and
+// returns false if there is none. The second returns the error of the watch. The third stops the watch, and may be
+// called again.
 func (t *typed[T]) watch(ctx context.Context,
 	prefix string) (func(<-chan time.Time) (storeEvent, bool), func() error, func(), error) {
 	w, err := t.store.Watch(ctx, store.WithPrefix(prefix))

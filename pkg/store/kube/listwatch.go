@@ -12,17 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// newInformer is for cache.Options: it makes the informers of a cache follow the
-// stores. The given ListerWatcher reads from an API server, and is not used.
+// newInformer is a value for NewInformer of cache.Options. Its informers watch the stores. It does not use the given
+// ListerWatcher, which reads from an API server.
 func (c *Client) newInformer(
 	_ toolscache.ListerWatcher, as runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	return toolscache.NewSharedIndexInformer(&listerWatcher{client: c, as: as}, as, resync, indexers)
 }
 
-// A listerWatcher serves one reflector. A reflector either watches with initial
-// events, or lists and then watches from that version: as a store has no history, the
-// list is then the beginning of the watch.
+// A listerWatcher serves one reflector. A reflector either watches with initial events, or lists and then watches from
+// the version of the list. A store has no history, so a list is the beginning of a watch that the next call of Watch
+// continues.
 type listerWatcher struct {
 	client *Client
 	as     runtime.Object
@@ -103,7 +103,8 @@ func listOf(found map[string]runtime.Object, version string) *metav1.List {
 	return list
 }
 
-// keep stores the rest of a watch for the next call of Watch, and stops an unused one.
+// keep stores a watch whose beginning was returned as a list, for the next call of Watch. It stops the stored watch of
+// an earlier list.
 func (l *listerWatcher) keep(r *listedWatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,8 +114,8 @@ func (l *listerWatcher) keep(r *listedWatch) {
 	l.rest = r
 }
 
-// WatchWithContext starts a watch with initial events, if they are requested, and
-// otherwise continues after the last list.
+// WatchWithContext continues the watch of the last list. If initial events are requested, it starts a new watch
+// instead.
 func (l *listerWatcher) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if o.SendInitialEvents != nil && *o.SendInitialEvents {
 		return l.start(ctx)

@@ -16,15 +16,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ErrNoAdmission is the error with which a manager of stores with webhooks fails to
-// start: no API server would call them.
+// ErrNoAdmission is the error of Start if a manager from NewManager has webhooks, which only an API server calls.
 var ErrNoAdmission = errors.New("there is no admission: webhooks take an API server, and the objects are in stores")
 
-// NewManager returns a manager of controllers on a cluster of stores; it starts the
-// cluster, too. It is controller-runtime's own, so that controllers are wired as
-// ever. Its options for client, cache, mapper and scheme are those of the cluster.
-// There are no Leases: leader election is refused, unless the options bring a lock
-// of their own. Webhooks are refused with ErrNoAdmission.
+// NewManager returns a controller-runtime manager whose controllers work on the cluster c. The manager also starts the
+// cluster. Controllers are added to it as to any other manager. The manager uses the client, the cache, the mapper and
+// the scheme of the cluster, and ignores the options for them.
+//
+// NewManager returns an error if leader election is enabled without a lock in the options, because a store has no
+// Leases. Start returns ErrNoAdmission if there are webhooks.
 func NewManager(c *Cluster, o manager.Options) (manager.Manager, error) {
 	if o.LeaderElection && o.LeaderElectionResourceLockInterface == nil {
 		return nil, errors.New("cannot elect a leader: a store has no Leases, and the options bring no lock")
@@ -45,8 +45,7 @@ func NewManager(c *Cluster, o manager.Options) (manager.Manager, error) {
 	return &managerOfStores{Manager: m, cluster: c}, nil
 }
 
-// A managerOfStores has what controller-runtime would make of a configuration from
-// the cluster.
+// A managerOfStores is a manager whose API reader, event recorders and HTTP client are those of the cluster.
 type managerOfStores struct {
 	manager.Manager
 
@@ -87,7 +86,7 @@ func (r recording) Start(ctx context.Context) error {
 // NeedLeaderElection returns false: events are recorded without being the leader.
 func (r recording) NeedLeaderElection() bool { return false }
 
-// A refusing server of webhooks does not start.
+// A refusing is a webhook server that does not start.
 type refusing struct{ webhook.Server }
 
 // Start returns ErrNoAdmission.

@@ -19,7 +19,7 @@ func generateName(prefix string) string {
 	return prefix[:min(len(prefix), most)] + rand.String(5)
 }
 
-// check checks the image of a new object.
+// check checks the JSON of a new object.
 func (k *kind) check(image map[string]any) error {
 	if err := k.checkForm(image); err != nil {
 		return err
@@ -30,8 +30,7 @@ func (k *kind) check(image map[string]any) error {
 
 // checkForm checks metadata as an API server does.
 func (k *kind) checkForm(image map[string]any) error {
-	// The metadata is read as that of any object, so that what is of the wrong type
-	// is an answer, too.
+	// PartialObjectMetadata decodes the metadata, so that a field of the wrong type also becomes an error response.
 	o := &metav1.PartialObjectMetadata{}
 	m := map[string]any{apicore.FieldMetadata: apicore.Metadata(image)}
 	if err := errors.Wrap(decode(m, o), "cannot decode metadata"); err != nil {
@@ -46,7 +45,7 @@ func (k *kind) checkForm(image map[string]any) error {
 	return nil
 }
 
-// fits checks an image against the Go type, which is the only schema.
+// fits checks that a JSON object can be decoded into the Go type, which is the only schema.
 func (k *kind) fits(image map[string]any) error {
 	if _, err := k.typed(image); err != nil {
 		return k.Invalid(apicore.Name(image), field.TypeInvalid(nil, "", err.Error()))
@@ -55,7 +54,7 @@ func (k *kind) fits(image map[string]any) error {
 	return nil
 }
 
-// revisionOf returns the revision that an image has as its version.
+// revisionOf returns the resourceVersion of a JSON object as a revision of the store.
 func revisionOf(image map[string]any) (uint64, error) {
 	text, _ := apicore.Metadata(image)["resourceVersion"].(string)
 	revision, err := strconv.ParseUint(text, 10, 64)

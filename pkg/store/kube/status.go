@@ -9,7 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/apicore"
 )
 
-// Apply is refused: only an API server has server-side apply.
+// Apply returns an error: only an API server has server-side apply.
 func (c *Client) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 	return unsupported("server-side apply", "use a merge patch")
 }
@@ -17,8 +17,8 @@ func (c *Client) Apply(context.Context, runtime.ApplyConfiguration, ...client.Ap
 // Status returns a client of the subresource status.
 func (c *Client) Status() client.SubResourceWriter { return c.SubResource(apicore.FieldStatus) }
 
-// SubResource returns a client of a subresource. Only status exists, for types that
-// have it; others are not found.
+// SubResource returns a client of a subresource. The only subresource is status, and only of types with a field status.
+// For any other subresource the requests return a NotFound error.
 func (c *Client) SubResource(name string) client.SubResourceClient { return &subresource{c, name} }
 
 type subresource struct {

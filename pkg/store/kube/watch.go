@@ -19,12 +19,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// Watch sends the existing objects as added, and then the changes. A store keeps no
-// history: a resourceVersion other than 0 without a request for initial events is
-// answered with 410 Expired. A watch that may have missed an event ends with 410
-// Expired, too: watch again. An entry that cannot be read is left out and logged. An
-// object that is deleted without an event, such as an expired value, is reported as
-// deleted at the next comparison: see WithResync.
+// Watch sends the existing objects as added, and then the changes. It returns 410 Expired for a resourceVersion except
+// 0, unless initial events are requested, because a store keeps no history. A watch that may have missed an event also
+// ends with 410 Expired: watch again. Entries that cannot be decoded are omitted and logged. The deletion of an object
+// that was removed without an event, such as an expired value, is sent at the next comparison: see WithResync.
 func (c *Client) Watch(ctx context.Context, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
 	k, err := c.of(list)
 	if err != nil {
@@ -47,7 +45,7 @@ func (c *Client) Watch(ctx context.Context, list client.ObjectList, o ...client.
 
 func expired(message string) *kerrors.StatusError { return kerrors.NewResourceExpired(message) }
 
-// formed returns an object of the form that a list has.
+// formed returns an object that is typed, unstructured or metadata only, as the list is.
 func (k *kind) formed(as runtime.Object, image map[string]any) (runtime.Object, error) {
 	switch as.(type) {
 	case *unstructured.UnstructuredList, *unstructured.Unstructured:
@@ -78,9 +76,8 @@ func (c *Client) follow(ctx context.Context, k *kind, s selection, form form, bo
 
 type form func(image map[string]any) (runtime.Object, error)
 
-// A watcher converts events of a store to events of Kubernetes. It remembers the
-// objects it has reported: an event of a store says neither whether an object is new
-// nor what a deleted object was.
+// A watcher converts events of a store to events of Kubernetes. It keeps the objects that it has reported, because an
+// event of a store has neither the previous object nor whether the object is new.
 type watcher struct {
 	kind      *kind
 	selection selection
@@ -151,7 +148,7 @@ func (w *watcher) send(e watch.Event) bool {
 	}
 }
 
-// event returns the event to send for one of the store, and false if there is none.
+// event converts an event of the store, and returns false if there is nothing to send.
 func (w *watcher) event(h storeEvent) (watch.Event, bool) {
 	w.reached = max(w.reached, h.Revision)
 	switch {

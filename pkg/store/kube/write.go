@@ -15,11 +15,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// attempts is how often a write without a resourceVersion is tried when it conflicts.
-// An API server tries a patch as often.
+// attempts is the number of times that a write without a resourceVersion is tried if it conflicts. An API server tries
+// a patch as many times.
 const attempts = 5
 
-// Create stores a new object, without its status if that is a subresource.
+// Create stores a new object. It does not store the status if the type has the subresource status.
 func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
 	dry := isDryRun((&client.CreateOptions{}).ApplyOptions(opts).DryRun)
 	k, given, err := c.given(o)
@@ -41,8 +41,7 @@ func (c *Client) Create(ctx context.Context, o client.Object, opts ...client.Cre
 	return k.into(k.show(stored), o)
 }
 
-// wouldCreate answers a dry run of a creation. It reads the store, so that a name that
-// is in use is refused.
+// wouldCreate handles a dry run of Create. It reads the store, and returns an error if the name is in use.
 func (c *Client) wouldCreate(ctx context.Context, k *kind, image map[string]any, o client.Object) error {
 	name := nameOf(path(image))
 	_, err := c.read(ctx, k, name)
@@ -56,7 +55,7 @@ func (c *Client) wouldCreate(ctx context.Context, k *kind, image map[string]any,
 	return k.into(image, o)
 }
 
-// given returns the kind and the image of an object to write.
+// given returns the kind and the JSON of an object to write.
 func (c *Client) given(o client.Object) (*kind, map[string]any, error) {
 	if _, ok := o.(*metav1.PartialObjectMetadata); ok {
 		return nil, nil, kerrors.NewBadRequest("metadata alone cannot be written as a whole: send a patch")
@@ -70,8 +69,7 @@ func (c *Client) given(o client.Object) (*kind, map[string]any, error) {
 	return k, image, err
 }
 
-// Update replaces all but the status, or the whole object if its status is no
-// subresource.
+// Update replaces everything except the status. If the type has no subresource status, it replaces the whole object.
 func (c *Client) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	return c.replace(ctx, "", o, (&client.UpdateOptions{}).ApplyOptions(opts).DryRun)
 }
@@ -87,8 +85,8 @@ func (c *Client) replace(ctx context.Context, sub string, o client.Object, dryRu
 	})
 }
 
-// Patch changes an object by a merge patch or a JSON patch. Server-side apply and
-// strategic merge patches are answered with 415.
+// Patch changes an object with a merge patch or a JSON patch. It returns 415 for server-side apply and strategic merge
+// patches.
 func (c *Client) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	return c.patch(ctx, "", o, patch, (&client.PatchOptions{}).ApplyOptions(opts))
 }
@@ -113,7 +111,7 @@ func (c *Client) patch(ctx context.Context, sub string, o client.Object, patch c
 	})
 }
 
-// patched returns the stored image with a patch applied. A store has no managed fields and no patch strategies.
+// patched returns the stored JSON object with a patch applied. A store has no managed fields and no patch strategies.
 func (k *kind) patched(old map[string]any, t types.PatchType, data []byte) (map[string]any, error) {
 	switch t {
 	case types.ApplyPatchType, types.ApplyCBORPatchType:
@@ -125,9 +123,9 @@ func (k *kind) patched(old map[string]any, t types.PatchType, data []byte) (map[
 	}
 }
 
-// change applies with to the stored object and writes the result. If the write
-// conflicts, it reads and applies again, unless the request names a version: that is
-// a conflict. A dry run ends before the write.
+// change applies with to the stored object and writes the result. If the write conflicts, change reads and applies
+// again, up to the number of attempts. A request with a resourceVersion is not tried again: it returns the conflict. A
+// dry run ends before the write.
 func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Object, dry bool,
 	with func(map[string]any) (map[string]any, error)) error {
 	if sub != "" && (sub != apicore.FieldStatus || !k.HasStatus) {
@@ -164,7 +162,7 @@ func (c *Client) change(ctx context.Context, k *kind, sub string, o client.Objec
 	}
 }
 
-// Delete removes an object, or marks it if it has finalizers.
+// Delete removes an object, or sets its deletion timestamp if it has finalizers.
 func (c *Client) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
 	options := (&client.DeleteOptions{}).ApplyOptions(opts)
 	k, err := c.of(o)
@@ -219,6 +217,5 @@ func (c *Client) DeleteAllOf(ctx context.Context, o client.Object, opts ...clien
 	return nil
 }
 
-// isDryRun reports whether the options of a write request a dry run: All is the only
-// value.
+// isDryRun returns whether the options of a write request a dry run. The only value that Kubernetes allows is All.
 func isDryRun(dryRun []string) bool { return len(dryRun) > 0 }

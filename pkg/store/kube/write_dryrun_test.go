@@ -18,7 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/memory"
 )
 
-// TestDryRun: a dry run is answered as the write would be, and writes nothing.
+// TestDryRun checks that a dry run is answered as the write would be, and writes nothing.
 func TestDryRun(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))
@@ -67,7 +67,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestDryRunIsRefused: what a write would be refused for, a dry run is refused for.
+// TestDryRunIsRefused checks that a dry run is refused for the reasons for which the write would be refused.
 func TestDryRunIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.Create(newVolume("a"))
@@ -100,8 +100,8 @@ func TestDryRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestConnectionSecretInAStore: where Secrets are in a store as well, the check before a
-// creation, managed.WithCreationConnectionDetails, is a dry run there.
+// TestConnectionSecretInAStore checks that where Secrets are in a store as well, the check before a creation,
+// managed.WithCreationConnectionDetails, is a dry run there.
 func TestConnectionSecretInAStore(t *testing.T) {
 	w := newWorld(t)
 	secrets := memory.New[*kube.Envelope[*corev1.Secret]]("secrets")

@@ -13,8 +13,8 @@ func (s *Store[T]) Break() {
 	s.endWatches(store.ErrWatchEnded)
 }
 
-// Recreate empties the store and starts another epoch, as if the store had been deleted and created again. Watches
-// end with ErrReplaced.
+// Recreate empties the store and starts a new epoch, as if the store had been deleted and created again. Watches end
+// with ErrReplaced.
 func (s *Store[T]) Recreate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

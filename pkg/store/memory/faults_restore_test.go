@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestInformerAfterRestore: an informer distinguishes objects that a restore lost from deleted ones, even if the
-// store has been written since.
+// TestInformerAfterRestore checks that an informer distinguishes objects that a restore lost from deleted ones, even if
+// the store has been written since.
 func TestInformerAfterRestore(t *testing.T) {
 	create := func(t *testing.T, s *Store[*storetest.Thing], keys ...string) {
 		for _, key := range keys {

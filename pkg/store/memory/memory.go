@@ -1,6 +1,6 @@
-// Package memory implements a store in the memory of a process, for tests and for programs that need no
-// persistence. Start with New. The store keeps the promises of a distributed store, and has methods to inject
-// faults: broken watches, lost history, expired entries.
+// Package memory implements a store in the memory of a process, for tests and for programs that need no persistence.
+// Start with New. The store has the guarantees of a distributed store, and has methods to inject faults: broken
+// watches, lost history, expired entries.
 package memory
 
 import (
@@ -140,7 +140,7 @@ func (s *Store[T]) UpdateStatus(ctx context.Context, obj T) (T, error) {
 	return s.write(ctx, obj, func(stored store.Stored) (store.Change, error) { return s.rules.UpdateStatus(stored, obj) })
 }
 
-// write applies the change that decide returns for the entry, which has revision 0 if it does not exist.
+// write applies the change that decide returns for the stored entry. An entry with revision 0 does not exist.
 func (s *Store[T]) write(ctx context.Context, obj T, decide func(store.Stored) (store.Change, error)) (T, error) {
 	var none T
 	if store.Absent(obj) {

@@ -25,7 +25,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestWatchersAreRemoved: ended watches are removed from the store.
+// TestWatchersAreRemoved checks that ended watches are removed from the store.
 func TestWatchersAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New[*storetest.Thing]("things")

@@ -14,7 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// A bucket reads from the leader of the stream, which the client's own type does not.
+// A bucket is a key-value bucket whose reads go to the leader of its stream. The type of the NATS client reads from any
+// replica.
 type bucket struct {
 	js   jetstream.JetStream
 	name string
@@ -24,9 +25,8 @@ type bucket struct {
 func (b bucket) stream() string            { return "KV_" + b.name }
 func (b bucket) subject(key string) string { return "$KV." + b.name + "." + key }
 
-// After the last stream of an account is deleted, a server removes the account's folder,
-// even while the next stream is being created in it. It then reports only that it could
-// not create the store, with the general code of failed creations (nats-server 2.15.2,
+// A NATS server removes the folder of an account after the last stream of the account is deleted, even while the next
+// stream is being created in it. The server then reports only the general code of failed creations (nats-server 2.15.2,
 // stream.stop).
 const (
 	createFailed jetstream.ErrorCode = 10049
@@ -83,8 +83,8 @@ func (b bucket) info(ctx context.Context) (store.State, error) {
 	}, nil
 }
 
-// fits refuses streams that have the name of a bucket but are none, and buckets of
-// another kind.
+// fits returns an error for a stream that has the name of the bucket but is not a bucket, and for a bucket of another
+// kind.
 func (b bucket) fits(cfg jetstream.StreamConfig) error {
 	if cfg.MaxMsgsPerSubject < 1 || !slices.Contains(cfg.Subjects, b.subject(">")) {
 		return errors.Errorf("stream %s %w: it is no key-value bucket", cfg.Name, store.ErrWrongKind)
@@ -96,8 +96,8 @@ func (b bucket) fits(cfg jetstream.StreamConfig) error {
 	return nil
 }
 
-// A messageRequest requests one message: the last of a subject, or the next of one
-// from a sequence on.
+// A messageRequest requests one message: the last message of a subject, or the next message of a subject from a
+// sequence on.
 type messageRequest struct {
 	LastFor string `json:"last_by_subj,omitempty"`
 	NextFor string `json:"next_by_subj,omitempty"`
@@ -110,8 +110,8 @@ type message struct {
 	Data     []byte
 }
 
-// message reads from the leader. The client's own Get reads from any replica of a
-// bucket, which may be stale.
+// message reads a message from the leader. The method Get of the NATS client reads from any replica, which may be
+// stale.
 func (b bucket) message(ctx context.Context, req messageRequest) (message, error) {
 	body, err := json.Marshal(req)
 	if err != nil {

@@ -23,8 +23,8 @@ func (s *busyServer) CreateKeyValue(context.Context, jetstream.KeyValueConfig) (
 	return nil, nil
 }
 
-// TestCreateAfterTheLastStream: a bucket is created just after the last stream of its account
-// was deleted, while the server still removes the folder of that account.
+// TestCreateAfterTheLastStream checks that a bucket is created just after the last stream of its account was deleted,
+// while the server still removes the folder of that account.
 func TestCreateAfterTheLastStream(t *testing.T) {
 	const full jetstream.ErrorCode = 10047
 	cases := map[string]struct {

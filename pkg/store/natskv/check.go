@@ -7,10 +7,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// complete ends the snapshot if it is complete. A consumer without further messages is
-// not enough: its replica may be stale. What the leader had when the watch began must
-// have been delivered or deleted. A message that the consumer has announced may never
-// be delivered: a later one has replaced it, and was delivered already.
+// complete ends the snapshot if it is complete. It is complete when the client has received every message that the
+// leader had when the watch began, except deleted ones. It is not enough that the consumer has no further messages,
+// because its replica may be stale. Nor does every message that the consumer announced have to arrive: a later message
+// of the same key may have replaced it.
 func (w *watcher[T]) complete(ctx context.Context) {
 	if w.synced {
 		return
@@ -28,9 +28,8 @@ func (w *watcher[T]) complete(ctx context.Context) {
 	w.sendSynced()
 }
 
-// outstanding reports whether the leader has a message that was not delivered. The
-// sequence may have advanced without one: entries expire. It returns store.ErrReplaced
-// if the bucket was replaced.
+// outstanding returns whether the leader has a message that the watch has not received. A higher sequence alone does
+// not show that, because entries expire. It returns store.ErrReplaced if the bucket was replaced.
 func (w *watcher[T]) outstanding(ctx context.Context) (bool, error) {
 	asked, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -47,9 +46,8 @@ func (w *watcher[T]) outstanding(ctx context.Context) (bool, error) {
 	return err != nil, err
 }
 
-// check asks the leader whether the stream is still the watched one, and whether it has
-// had an undelivered message since the last check. If the leader does not answer, the
-// heartbeats decide whether the watch ends.
+// check asks the leader of the stream two things: whether the stream is still the watched one, and whether a message
+// has been undelivered since the last check. If the leader does not respond, missing heartbeats end the watch.
 func (w *watcher[T]) check(ctx context.Context) {
 	now, err := w.probe(ctx)
 	switch {
@@ -87,7 +85,7 @@ func (w *watcher[T]) stalled(ctx context.Context, now store.State) {
 	}
 }
 
-// sendSynced sends the event that everything up to the seen revision was delivered.
+// sendSynced sends the event that everything up to the received revision was delivered.
 func (w *watcher[T]) sendSynced() {
 	w.send(store.Event[T]{Synced: true, Revision: w.seen, Epoch: w.start.Epoch})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// TestSnapshotEnds: the consumer may have announced messages that are never delivered,
-// because they were replaced or have expired. The snapshot does not wait for them.
+// TestSnapshotEnds checks that a snapshot does not wait for announced messages that are never delivered, because they
+// were replaced or have expired.
 func TestSnapshotEnds(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -63,8 +63,8 @@ func TestSnapshotEnds(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAnotherBucket: the bucket is replaced just before the leader is asked
-// for further messages. That the new one has none does not end the snapshot.
+// TestSnapshotOfAnotherBucket checks a bucket that is replaced just before the leader is asked for further messages.
+// The snapshot does not end although the new bucket has no messages.
 func TestSnapshotOfAnotherBucket(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -92,8 +92,8 @@ func TestSnapshotOfAnotherBucket(t *testing.T) {
 	}
 }
 
-// TestCancelledBeforeTheFirstMessage: a watch or a list whose context ends does not wait for
-// the first message of a new consumer.
+// TestCancelledBeforeTheFirstMessage checks that a watch or a list whose context ends does not wait for the first
+// message of a new consumer.
 func TestCancelledBeforeTheFirstMessage(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})

@@ -1,27 +1,24 @@
 // Package natskv is a store in a NATS JetStream key-value bucket.
 //
-// Begin with New. One bucket holds the objects of one kind, a JSON value under each
-// key; nats kv get shows them. Revisions are the sequences of the bucket's stream,
-// and every write is compared with one by the server.
+// Start with New. One bucket holds the objects of one kind, with a JSON value under each key, which nats kv get shows.
+// A revision is a sequence of the bucket's stream. The server compares every write with the revision on which the write
+// is based.
 //
-// A watch ends at once, with store.ErrWatchEnded, when it may have missed an event:
-// the connection broke, a heartbeat is missing, a message is missing, the stream has
-// messages that were not delivered, or the bucket was deleted or replaced. A
-// store.Informer then watches again. While the stream has no leader, Watch checks for
-// one twice a second, so that it resumes as soon as there is one. Each watch has one
-// consumer on the server, which is deleted when the watch ends.
+// A watch ends at once, with store.ErrWatchEnded, when it may have missed an event. The reasons are: the connection
+// broke, a heartbeat or a message is missing, the stream has undelivered messages, or the bucket was deleted or
+// replaced. A store.Informer then starts another watch. While the stream has no leader, Watch checks for one twice a
+// second, so that it continues as soon as there is a leader. Each watch has one consumer on the server, which is
+// deleted when the watch ends.
 //
-// With the default backoff a store.Informer reports changes within five seconds after a
-// new leader is elected, and, after a restart of a single server, within five seconds
-// after the connection is established again, however long the server was down. The
-// connection reconnects at intervals of its ReconnectWait, two seconds by default; give
-// it nats.MaxReconnects(-1), or it stops reconnecting after 60 attempts.
+// With the default backoff, a store.Informer reports changes within five seconds after a new leader is elected. After a
+// restart of a single server, it reports them within five seconds after the connection is established again, regardless
+// of how long the server was down. The connection tries to reconnect at intervals of its ReconnectWait, two seconds by
+// default. By default it stops after 60 attempts; set nats.MaxReconnects(-1) to prevent that.
 //
-// JetStream acknowledges writes before they are on disk. A machine that loses power,
-// or a cluster that loses a majority of its machines, may lose acknowledged writes;
-// set sync_interval: always in the configuration of the servers where that is not
-// acceptable. A client cannot read that setting. Such a loss shows as a revision that
-// decreases, which informers do not treat as deletions.
+// JetStream acknowledges writes before they are on disk. Acknowledged writes may be lost when a machine loses power, or
+// when a cluster loses a majority of its machines. To avoid that, set sync_interval: always in the configuration of the
+// servers. A client cannot read that setting. After such a loss the revision is lower than before, and informers do not
+// treat the missing objects as deleted.
 //
-// It is a module of its own, so that other programs do not depend on the NATS client.
+// Package natskv is a separate module, so that other programs do not depend on the NATS client.
 package natskv

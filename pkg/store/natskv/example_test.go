@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// A bucket holds the objects of one kind. Here the server is in the same process.
+// Example stores an object in a bucket. The NATS server runs in the same process.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "natskv")

@@ -11,19 +11,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// listAttempts is how often a list is started when its watch ends.
+// listAttempts is the maximum number of watches that one list starts.
 const listAttempts = 3
 
-// List yields the objects in the order of their revisions. It collects the snapshot of a
-// watch in memory first: a watch of a stale replica may report an object before it reports
-// that the object was deleted. If the watch may have missed an event, List starts another
-// one, at most three in all. It fails with store.ErrReplaced if the bucket was replaced
-// meanwhile.
+// List yields the objects in the order of their revisions. It first collects the snapshot of a watch in memory, because
+// a watch of a stale replica may report an object before it reports the deletion of that object. If the watch may have
+// missed an event, List starts another watch. It starts at most three. It fails with store.ErrReplaced if the bucket
+// was replaced meanwhile.
 func (s *Store[T]) List(ctx context.Context, o ...store.ListOption) iter.Seq2[T, error] {
 	return s.list(ctx, store.ListSelection(o...), func(int) {})
 }
 
-// list calls received after each event, with the number of events of its watch.
+// list implements List. It calls received after each event, with the number of events that the current watch has sent.
 func (s *Store[T]) list(ctx context.Context, sel store.Selection, received func(n int)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		epoch := "" // of the bucket; empty before the first watch

@@ -12,7 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// TestListGoesOn: a list whose watch breaks starts another one, and has each object once.
+// TestListGoesOn checks that a list whose watch breaks starts another one, and has each object once.
 func TestListGoesOn(t *testing.T) {
 	const n = 1000 // more than is on its way at a time
 	h := newHost(t)
@@ -44,7 +44,7 @@ func TestListGoesOn(t *testing.T) {
 	}
 }
 
-// TestListOfAnotherBucket: a list does not continue with another bucket of the same name.
+// TestListOfAnotherBucket checks that a list does not continue with another bucket of the same name.
 func TestListOfAnotherBucket(t *testing.T) {
 	const n = 1000
 	h := newHost(t)
@@ -86,8 +86,8 @@ type fakeWatch struct {
 
 func (t fakeWatch) Events() <-chan store.Event[*storetest.Thing] { return t.events }
 
-// TestListFromStaleReplica: a watch of a stale replica reports an object that was deleted
-// before the watch began, and then its deletion. The object is not in the list.
+// TestListFromStaleReplica checks that a list does not have an object that was deleted before the watch began. A watch
+// of a stale replica reports that object, and then its deletion.
 func TestListFromStaleReplica(t *testing.T) {
 	w := fakeWatch{Ending: store.NewEnding(), events: make(chan store.Event[*storetest.Thing], 10)}
 	for _, e := range []store.Event[*storetest.Thing]{

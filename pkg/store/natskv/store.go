@@ -21,31 +21,30 @@ const (
 	DefaultTimeout   = 5 * time.Second
 )
 
-// Options of a store. The zero value opens a bucket that exists.
+// Options configure a store. With the zero value, New opens an existing bucket.
 type Options struct {
-	// Kind of the objects. A bucket with another kind in its metadata is refused.
-	// Empty means no check.
+	// Kind is the kind of the objects. New returns store.ErrWrongKind for a bucket with another kind in its metadata. With
+	// an empty Kind, the default, New does not compare the kind.
 	Kind string
 
-	// Create is the configuration of the bucket if it has to be created; its name
-	// and, under MetadataKind, its kind are filled in. If nil, the bucket has to
-	// exist. A bucket that is deleted later is not created again.
+	// Create is the configuration with which New creates a missing bucket. New sets the name of the bucket and, in its
+	// metadata under MetadataKind, the kind. If Create is nil, the bucket has to exist. A bucket that is deleted after New
+	// is not created again.
 	Create *jetstream.KeyValueConfig
 
-	// Heartbeat is the interval of the server's heartbeats; a watch ends when two are
-	// missing. The default is DefaultHeartbeat; at least half a second.
+	// Heartbeat is the interval of the server's heartbeats. A watch ends when two heartbeats are missing. The default is
+	// DefaultHeartbeat; the minimum is half a second.
 	Heartbeat time.Duration
 
-	// Probe is how often a watch checks with the leader of the stream that the stream
-	// is the same and everything was delivered. The default is DefaultProbe.
+	// Probe is the interval at which a watch checks two things with the leader of the stream: that the stream was not
+	// replaced, and that all messages were delivered. The default is DefaultProbe.
 	Probe time.Duration
 
-	// Timeout of a call. A write that times out may have happened, or may still
-	// happen: read, and try again. The default is DefaultTimeout.
+	// Timeout is the timeout of a call. A write that times out may have happened, or may still happen: read the object and
+	// try again. The default is DefaultTimeout.
 	Timeout time.Duration
 
-	// Rules have the clock and the source of UIDs. The default is the system's clock
-	// and randomness.
+	// Rules have the clock and the source of UIDs. The default is the system clock and random UIDs.
 	Rules store.Rules
 }
 
@@ -62,8 +61,8 @@ func (o Options) defaulted() Options {
 	return o
 }
 
-// A Store is a key-value bucket. Use New. It may be used concurrently, and
-// needs no closing; the caller owns the connection.
+// A Store is a store in a key-value bucket. Use New. Its methods may be called concurrently. It does not have to be
+// closed; the caller owns the connection.
 type Store[T store.Object] struct {
 	bucket   bucket
 	kv       jetstream.KeyValue
@@ -71,9 +70,8 @@ type Store[T store.Object] struct {
 	inactive time.Duration // of watches
 }
 
-// New opens the bucket, or creates it if the options have a configuration. It may
-// return store.ErrNotFound, and store.ErrWrongKind if the stream of that name is no
-// bucket or has another kind.
+// New opens the bucket. If the bucket is missing and o.Create is set, New creates it. It may return store.ErrNotFound.
+// It returns store.ErrWrongKind if the stream of that name is not a bucket or has another kind.
 func New[T store.Object](ctx context.Context, js jetstream.JetStream, name string, o Options) (*Store[T], error) {
 	o = o.defaulted()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
@@ -96,8 +94,7 @@ func New[T store.Object](ctx context.Context, js jetstream.JetStream, name strin
 // Name returns the name of the bucket.
 func (s *Store[T]) Name() string { return s.bucket.name }
 
-// State returns the creation time of the bucket as its epoch, and the last sequence
-// of its stream.
+// State returns the creation time of the bucket as its epoch, and the last sequence of its stream as its revision.
 func (s *Store[T]) State(ctx context.Context) (store.State, error) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -105,7 +102,7 @@ func (s *Store[T]) State(ctx context.Context) (store.State, error) {
 	return s.bucket.info(ctx)
 }
 
-// Get reads from the leader of the stream.
+// Get reads the object from the leader of the stream.
 func (s *Store[T]) Get(ctx context.Context, key string) (T, error) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
@@ -144,12 +141,12 @@ func (s *Store[T]) Create(ctx context.Context, obj T) (T, error) {
 	return store.Decode[T](m.Key, revision, change.Value)
 }
 
-// Update replaces all but the status. It costs a read and a write.
+// Update replaces everything except the status. It makes one read and one write.
 func (s *Store[T]) Update(ctx context.Context, obj T) (T, error) {
 	return s.change(ctx, obj, s.opts.Rules.Update)
 }
 
-// UpdateStatus replaces the status. It costs a read and a write.
+// UpdateStatus replaces the status. It makes one read and one write.
 func (s *Store[T]) UpdateStatus(ctx context.Context, obj T) (T, error) {
 	return s.change(ctx, obj, s.opts.Rules.UpdateStatus)
 }
@@ -223,7 +220,7 @@ func (s *Store[T]) remove(ctx context.Context, stored store.Stored) error {
 	return errors.Wrapf(typed(err), "cannot delete %q in bucket %s", stored.Key, s.Name())
 }
 
-// read returns the value of the key. A delete marker is store.ErrNotFound.
+// read returns the value of the key. It returns store.ErrNotFound for a delete marker.
 func (s *Store[T]) read(ctx context.Context, key string) (store.Stored, error) {
 	if !store.ValidKey(key) {
 		return store.Stored{}, errors.Wrapf(store.ErrInvalid, "key %q", key)
@@ -239,16 +236,16 @@ func (s *Store[T]) read(ctx context.Context, key string) (store.Stored, error) {
 	return store.Stored{Key: key, Revision: msg.Sequence, Value: msg.Data}, nil
 }
 
-// limited adds the timeout: a request to a server that has stopped is never answered.
+// limited returns the context with the timeout of a call, because a server that has stopped never responds.
 func (s *Store[T]) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.opts.Timeout)
 }
 
-// maxSizeExceeded is the server's code for a value larger than the bucket allows.
+// maxSizeExceeded is the server's error code for a value larger than the bucket allows.
 const maxSizeExceeded jetstream.ErrorCode = 10054
 
-// typed converts an error of the client to one of package store. Some servers report
-// a revision mismatch as an existing key as well, so it is checked first.
+// typed converts an error of the client to an error of package store. It checks for a revision mismatch first, because
+// some servers also report a mismatch as an existing key.
 func typed(err error) error {
 	var api *jetstream.APIError
 	switch {

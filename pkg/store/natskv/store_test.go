@@ -99,7 +99,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestLargestOfBucket: a bucket may allow less than a connection.
+// TestLargestOfBucket checks that a bucket may allow less than a connection.
 func TestLargestOfBucket(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(jetstream.KeyValueConfig{Bucket: "small", MaxValueSize: 1000}, Options{})
@@ -110,8 +110,8 @@ func TestLargestOfBucket(t *testing.T) {
 	}
 }
 
-// TestLargestOfAll: the leader returns the largest value that the server accepts,
-// although its answer exceeds the maximum of a message.
+// TestLargestOfAll checks that the leader returns the largest value that the server accepts, although its answer
+// exceeds the maximum of a message.
 func TestLargestOfAll(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -126,7 +126,7 @@ func TestLargestOfAll(t *testing.T) {
 	}
 }
 
-// TestCreateAfterMarkers: a key with a delete marker can be created.
+// TestCreateAfterMarkers checks that a key with a delete marker can be created.
 func TestCreateAfterMarkers(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})

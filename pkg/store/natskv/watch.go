@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// leaderTimeout is how long Watch waits for a stream without a leader.
+	// leaderTimeout is how long Watch waits for a leader of the stream.
 	leaderTimeout = 30 * time.Second
-	// pollInterval is how often it checks for one, and probeTimeout the timeout of a check.
+	// pollInterval is the interval at which Watch checks for a leader. probeTimeout is the timeout of one check.
 	pollInterval = 500 * time.Millisecond
 	probeTimeout = 2 * time.Second
 	// inactive is the time after which the server deletes the consumer of a client that
 	// has disconnected.
 	inactive = time.Minute
-	// batch is the maximum of messages in flight.
+	// batch is the maximum number of messages in flight.
 	batch = 512
-	// firstMessageTimeout is how long the first consumer may take to send a message that
-	// exists; each further one may take twice as long. consumerAttempts is how many are
-	// created before that is left to the heartbeats.
+	// firstMessageTimeout is how long the first consumer may take to send an existing message. Each further consumer may
+	// take twice as long as the one before. consumerAttempts is the maximum number of consumers. For the last one, only
+	// missing heartbeats end the watch.
 	firstMessageTimeout = time.Second
 	consumerAttempts    = 3
 )
 
-// Watch sends the existing objects, and then the changes. While the stream has no
-// leader it waits, for half a minute. It may return store.ErrNotFound if there is no
-// bucket, and store.ErrWrongKind.
+// Watch sends the existing objects, and then the changes. While the stream has no leader it waits, for at most half a
+// minute. It may return store.ErrNotFound if there is no bucket, and store.ErrWrongKind.
 func (s *Store[T]) Watch(ctx context.Context, o ...store.WatchOption) (store.Watcher[T], error) {
 	w, err := s.watch(ctx, store.WatchSelection(o...))
 	if err != nil {
@@ -50,8 +49,7 @@ func (s *Store[T]) watch(ctx context.Context, sel store.Selection) (*watcher[T],
 		bucket: s.bucket, opts: s.opts, inactive: s.inactive, sel: sel,
 		Ending: store.NewEnding(), events: make(chan store.Event[T]), in: make(chan jetstream.Msg),
 	}
-	// The listener is registered before the consumer exists, so that no disconnect in
-	// between is missed.
+	// Register the listener before the consumer exists, so that no disconnect in between is missed.
 	w.status = s.bucket.js.Conn().StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	if err := w.begin(ctx); err != nil {
 		s.bucket.js.Conn().RemoveStatusListener(w.status)
@@ -63,7 +61,7 @@ func (s *Store[T]) watch(ctx context.Context, sel store.Selection) (*watcher[T],
 	return w, nil
 }
 
-// A watcher reads one consumer until it may have missed a message.
+// A watcher reads the messages of one consumer until it may have missed one.
 type watcher[T store.Object] struct {
 	*store.Ending
 
@@ -80,7 +78,7 @@ type watcher[T store.Object] struct {
 	in       chan jetstream.Msg
 	events   chan store.Event[T]
 
-	// Owned by the goroutine of run.
+	// Only the goroutine of run uses these fields.
 	delivered uint64 // the sequence of the consumer
 	seen      uint64 // the sequence of the stream up to which everything was sent
 	pending   bool   // the consumer has announced further messages
@@ -99,9 +97,9 @@ func (w *watcher[T]) fail(err error) {
 	w.End(err)
 }
 
-// begin creates a consumer that answers. A request for messages is lost without an error
-// if it reaches a server that does not know the consumer yet, which happens to new consumers
-// of a cluster. As no event was sent yet, another consumer replaces it.
+// begin creates a consumer that responds to requests for messages. A new consumer of a cluster may lose such a request
+// without an error: the request may reach a server that does not have the consumer yet. No event was sent then, so
+// begin replaces the consumer with another one.
 func (w *watcher[T]) begin(ctx context.Context) error {
 	for n := range consumerAttempts {
 		for len(w.status) > 0 { // events of earlier disconnects
@@ -120,9 +118,8 @@ func (w *watcher[T]) begin(ctx context.Context) error {
 	return nil
 }
 
-// answers reports whether the consumer sends one of the existing messages or, if there are
-// none, has received the request for them. It returns true if the context has ended: run
-// cleans up then.
+// answers returns whether the consumer sends one of the existing messages. If there are none, it returns whether the
+// consumer has received the request for messages. It returns true if the context has ended, because run then cleans up.
 func (w *watcher[T]) answers(ctx context.Context, within time.Duration) bool {
 	waiting, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -138,8 +135,8 @@ func (w *watcher[T]) answers(ctx context.Context, within time.Duration) bool {
 	return <-asked || err == nil || ctx.Err() != nil
 }
 
-// more returns false if there are no messages, and otherwise true when the context ends.
-// A consumer without messages is not enough: its replica may be stale.
+// more returns false if there are no messages. Otherwise it waits until the context ends, and returns true. It also
+// asks the leader, because the replica of a consumer without messages may be stale.
 func (w *watcher[T]) more(ctx context.Context) bool {
 	there := w.pending
 	if !there && w.start.Revision > 0 {
@@ -153,8 +150,7 @@ func (w *watcher[T]) more(ctx context.Context) bool {
 	return there
 }
 
-// asked reports whether the consumer has a request for messages: soon after it was sent, or
-// never.
+// asked returns whether the consumer has received the request for messages. It receives the request soon or never.
 func (w *watcher[T]) asked(ctx context.Context) bool {
 	for {
 		info, err := w.consumer.Info(ctx)
@@ -169,7 +165,7 @@ func (w *watcher[T]) asked(ctx context.Context) bool {
 	}
 }
 
-// consume creates the consumer when the stream has a leader.
+// consume waits for a leader of the stream and creates the consumer.
 func (w *watcher[T]) consume(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leaderTimeout)
 	defer cancel()
@@ -251,7 +247,7 @@ func (w *watcher[T]) run(ctx context.Context) {
 	w.remove()
 }
 
-// read passes messages on until there are no more.
+// read passes messages to run until there are no more.
 func (w *watcher[T]) read() {
 	for {
 		msg, err := w.first, error(nil)
@@ -271,8 +267,8 @@ func (w *watcher[T]) read() {
 	}
 }
 
-// remove deletes the consumer when the server can be reached again. If that takes
-// longer than the inactivity threshold, the server has done so itself.
+// remove deletes the consumer as soon as the server can be reached. After the inactivity threshold the server has
+// deleted the consumer itself.
 func (w *watcher[T]) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), w.inactive)
 	defer cancel()
@@ -329,8 +325,7 @@ func (w *watcher[T]) send(e store.Event[T]) {
 	}
 }
 
-// take sends the event of a message. A gap in the sequence of the consumer shows that one
-// is missing.
+// take sends the event of a message. A gap in the sequences of the consumer means that a message is missing.
 func (w *watcher[T]) take(ctx context.Context, msg jetstream.Msg) {
 	m, err := msg.Metadata()
 	if err != nil {

@@ -104,8 +104,8 @@ func create(t *testing.T, s *Store[*storetest.Thing], keys ...string) {
 	}
 }
 
-// TestExpiry: expired entries are reported as deleted: by a marker if the bucket
-// writes markers, and otherwise by a comparison.
+// TestExpiry checks that expired entries are reported as deleted: by a marker if the bucket writes markers, and
+// otherwise by a comparison.
 func TestExpiry(t *testing.T) {
 	h := newHost(t)
 	for name, cfg := range map[string]jetstream.KeyValueConfig{
@@ -136,8 +136,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestExpiredTail: the last message of a bucket expired without a marker. A snapshot
-// does not wait for it.
+// TestExpiredTail checks that a snapshot does not wait for the last message of a bucket if that message has expired
+// without a marker.
 func TestExpiredTail(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{})
@@ -161,8 +161,8 @@ func TestExpiredTail(t *testing.T) {
 	}
 }
 
-// TestBucketDeleted: when the bucket is deleted, the cache is kept: no object in it was
-// deleted. When there is a bucket again, the informer continues.
+// TestBucketDeleted checks that when the bucket is deleted, the cache is kept: no object in it was deleted. When there
+// is a bucket again, the informer continues.
 func TestBucketDeleted(t *testing.T) {
 	h := newHost(t)
 	s := h.bucket(things, Options{Probe: 100 * time.Millisecond})
@@ -188,7 +188,7 @@ func TestBucketDeleted(t *testing.T) {
 	}
 }
 
-// TestOtherKindInItsPlace: a bucket that is replaced by one of another kind is not read.
+// TestOtherKindInItsPlace checks that a bucket that is replaced by one of another kind is not read.
 func TestOtherKindInItsPlace(t *testing.T) {
 	h := newHost(t)
 	cfg := jetstream.KeyValueConfig{Bucket: "things"}

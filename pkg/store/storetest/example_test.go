@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store/storetest"
 )
 
-// Things are what the suite stores; a test of one's own can use them, too.
+// ExampleNewThing stores a Thing, the object of the suite. Other tests may use it as well.
 func ExampleNewThing() {
 	things := memory.New[*storetest.Thing]("things")
 	_, _ = things.Create(context.Background(), storetest.NewThing("a", 3))

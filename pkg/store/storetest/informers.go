@@ -129,7 +129,7 @@ func informerReadsItsWrites(s *suite) {
 	}
 }
 
-// informerSevered: after a gap the informer reports the difference, and nothing twice.
+// informerSevered checks that after a gap the informer reports the difference, and no notification twice.
 func informerSevered(s *suite) {
 	if s.Sever == nil {
 		return
@@ -166,8 +166,7 @@ func informerRestarted(s *suite) {
 	}
 }
 
-// createAgain tries until the thing exists: a store that stops while it is called does
-// not answer.
+// createAgain tries until the thing exists. A store whose server stops during the call does not respond.
 func (s *suite) createAgain(key string, size int) {
 	s.Helper()
 	for {
@@ -181,7 +180,7 @@ func (s *suite) createAgain(key string, size int) {
 	}
 }
 
-// informerVanished: a comparison finds a deletion without an event.
+// informerVanished checks that a comparison finds a deletion without an event.
 func informerVanished(s *suite) {
 	if s.Vanish == nil {
 		return
@@ -194,8 +193,7 @@ func informerVanished(s *suite) {
 	s.equal(d, "put a 1", "put b 2", "delete a")
 }
 
-// informerMissedDeletion: a deletion that happened while there was no watch, and that
-// left no marker.
+// informerMissedDeletion checks a deletion that happened while there was no watch and that left no marker.
 func informerMissedDeletion(s *suite) {
 	if s.Vanish == nil || s.Sever == nil {
 		return
@@ -209,8 +207,8 @@ func informerMissedDeletion(s *suite) {
 	s.equal(d, "put a 1", "put b 2", "delete a")
 }
 
-// informerRecreatedHolds: an object that was lost with its store was not deleted. The
-// informer reports it when it exists again, is deleted by name, or is released.
+// informerRecreatedHolds checks that an object that was lost with its store does not count as deleted. The informer
+// reports the object when it exists again, when its key is deleted, or when it is released.
 func informerRecreatedHolds(s *suite) {
 	if s.Recreate == nil {
 		return

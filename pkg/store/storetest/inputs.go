@@ -53,7 +53,7 @@ func tooLarge(s *suite) {
 	s.create("b", 2)
 }
 
-// undecodable: an undecodable entry is reported, and does not stop the others.
+// undecodable checks that an undecodable entry is reported, and does not prevent the others from being read.
 func undecodable(s *suite) {
 	if s.Corrupt == nil {
 		return
@@ -87,7 +87,7 @@ func undecodable(s *suite) {
 	}
 }
 
-// undecodableIsFixed: an undecodable entry can be deleted, and created again.
+// undecodableIsFixed checks that an undecodable entry can be deleted, and created again.
 func undecodableIsFixed(s *suite) {
 	if s.Corrupt == nil {
 		return

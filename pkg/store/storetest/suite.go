@@ -1,5 +1,5 @@
-// Package storetest is the suite that every adapter of package store passes. Call
-// Run in a test of the adapter.
+// Package storetest is the test suite for adapters of package store. Every adapter has to pass it. Call Run in a test
+// of the adapter.
 package storetest
 
 import (
@@ -13,21 +13,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// A Subject is a store under test, and what can be done to it. Each test gets an
-// empty one. The functions may be nil where a store has no such fault; their tests are
-// skipped and named in the log of the test.
+// A Subject is a store under test, with functions that inject faults into it. Each test gets an empty store. A function
+// may be nil if the store cannot have that fault. Its tests are then skipped, and the log of the test names them.
 type Subject struct {
 	// Store is the store.
 	Store store.Store[*Thing]
 
-	// BadKeys are rejected by the store, besides those that package store allows every
-	// store to reject.
+	// BadKeys are keys that the store rejects. The suite also tests the empty key, which every store rejects.
 	BadKeys []string
 
-	// TooLarge is a size in bytes that the store rejects; 0 is no limit.
+	// TooLarge is a size of a value in bytes that the store rejects. 0 means that there is no limit.
 	TooLarge int
 
-	// Corrupt stores a value under the key that cannot be decoded.
+	// Corrupt stores a value that cannot be decoded under the key.
 	Corrupt func(ctx context.Context, key string) error
 
 	// Vanish deletes an entry without an event.
@@ -36,10 +34,10 @@ type Subject struct {
 	// Sever interrupts the connections of all watches.
 	Sever func(ctx context.Context) error
 
-	// Recreate deletes the store with its content, and creates it again, empty.
+	// Recreate deletes the store with its content, and creates an empty store of the same name.
 	Recreate func(ctx context.Context) error
 
-	// Restart stops the server of the store and starts it again, with its content.
+	// Restart stops the server of the store and starts it again. The content of the store is kept.
 	Restart func(ctx context.Context) error
 }
 
@@ -135,7 +133,7 @@ func (s *suite) must(what string, err error) {
 	}
 }
 
-// is expects an error that matches.
+// is checks that an error matches want.
 func (s *suite) is(what string, err, want error) {
 	s.Helper()
 	if !errors.Is(err, want) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLacks: each optional function of a subject is listed when it is missing.
+// TestLacks checks that each optional function of a subject is listed when it is missing.
 func TestLacks(t *testing.T) {
 	var want []string
 	for f := range reflect.TypeFor[Subject]().Fields() {

@@ -13,7 +13,7 @@ type Thing struct {
 	Status   ThingStatus    `json:"status,omitzero"`
 }
 
-// A ThingSpec is what is desired.
+// A ThingSpec is the desired state.
 type ThingSpec struct {
 	Size  int               `json:"size,omitempty"`
 	Count int64             `json:"count,omitempty"`
@@ -21,7 +21,7 @@ type ThingSpec struct {
 	Parts map[string]string `json:"parts,omitempty"`
 }
 
-// A ThingStatus is what is.
+// A ThingStatus is the actual state.
 type ThingStatus struct {
 	Seen  int    `json:"seen,omitempty"`
 	Count int64  `json:"count,omitempty"`
@@ -42,7 +42,7 @@ func (t *Thing) GetMetadata() *store.Metadata {
 	return &t.Metadata
 }
 
-// DeepCopy returns a copy that shares nothing.
+// DeepCopy returns a copy that shares no memory.
 func (t *Thing) DeepCopy() *Thing {
 	out := *t
 	out.Metadata = *t.Metadata.DeepCopy()

@@ -24,7 +24,7 @@ var watches = map[string]func(*suite){
 	"Deltas":              watchDeltas,
 }
 
-// A step is an event as tests compare it.
+// A step is the form of an event that tests compare.
 type step struct {
 	Op     string
 	Key    string
@@ -41,7 +41,7 @@ func (s *suite) watch(o ...store.WatchOption) store.Watcher[*Thing] {
 	return w
 }
 
-// next returns the next n events, without repeated events that the snapshot is complete.
+// next returns the next n events. It omits repeated events with Synced.
 func (s *suite) next(w store.Watcher[*Thing], n int) []store.Event[*Thing] {
 	s.Helper()
 	var out []store.Event[*Thing]
@@ -118,7 +118,7 @@ func watchEmptySnapshot(s *suite) {
 	s.steps(w, step{Op: "put", Key: "a", Size: 1})
 }
 
-// watchMarkOfDeletion: setting the deletion timestamp is a change, the removal a deletion.
+// watchMarkOfDeletion checks that a deletion timestamp is reported as a change, and the removal as a deletion.
 func watchMarkOfDeletion(s *suite) {
 	in := NewThing("a", 1)
 	in.Metadata.Finalizers = []string{"one"}
@@ -136,7 +136,7 @@ func watchMarkOfDeletion(s *suite) {
 	s.steps(w, step{Op: "delete", Key: "a"})
 }
 
-// watchDeltas: creations and updates are distinguished, a deletion has the last object, and
+// watchDeltas checks that creations and updates are distinguished, that a deletion has the last object, and that
 // earlier deletions are not reported.
 func watchDeltas(s *suite) {
 	s.create("gone", 1)
@@ -163,7 +163,7 @@ func watchDeltas(s *suite) {
 	}
 }
 
-// delta returns the next delta as a text. The end of the snapshot does not count.
+// delta returns the next delta as text. It skips the end of the snapshot.
 func (s *suite) delta(w *store.Deltas[*Thing]) string {
 	s.Helper()
 	size := func(t *Thing) int {
@@ -222,8 +222,8 @@ func watchPrefix(s *suite) {
 	s.steps(w, step{Op: "put", Key: "a/2", Size: 4})
 }
 
-// watchSlowConsumer writes more than a connection buffers while no event is received:
-// no event is lost, and the writer does not wait.
+// watchSlowConsumer writes more than a connection buffers while the test receives no event. It checks that no event is
+// lost, and that the writer does not wait.
 func watchSlowConsumer(s *suite) {
 	const n = 2000
 	w := s.watch()
@@ -286,7 +286,7 @@ func watchSevered(s *suite) {
 	s.is("end of a watch that was severed", w.Err(), store.ErrWatchEnded)
 }
 
-// watchRecreated: a watch ends when its store is deleted.
+// watchRecreated checks that a watch ends when its store is deleted.
 func watchRecreated(s *suite) {
 	if s.Recreate == nil {
 		return

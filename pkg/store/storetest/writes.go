@@ -148,7 +148,7 @@ func sameValueIsNotWritten(s *suite) {
 	}
 }
 
-// numbersKeepTheirDigits: numbers that are equal as float64 are different.
+// numbersKeepTheirDigits checks that different numbers that are equal as float64 stay different.
 func numbersKeepTheirDigits(s *suite) {
 	const large = 1<<53 + 1
 	t := s.create("a", 1)
@@ -247,7 +247,7 @@ func listHasAll(s *suite) {
 	}
 }
 
-// racersLoseNothing increments a field of one object concurrently; each conflict is retried.
+// racersLoseNothing increments a field of one object concurrently. Each conflict is retried.
 func racersLoseNothing(s *suite) {
 	const racers, laps = 4, 10
 	s.create("a", 0)

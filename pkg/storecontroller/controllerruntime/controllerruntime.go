@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/store"
 )
 
-// ControllerRuntime runs a controller whose primaries are in a store. Use NewControllerRuntime; the zero value is
-// not usable. Its methods may be called concurrently; Run is called once.
+// ControllerRuntime runs a controller whose primaries are in a store. Use NewControllerRuntime; the zero value is not
+// usable. Its methods may be called concurrently. Run may be called only once.
 type ControllerRuntime[
 	TNatsPrim IEntity,
 	TNatsSec1 IEntity, TNatsSec2 IEntity, TNatsSec3 IEntity, TNatsSec4 IEntity,
@@ -22,11 +22,11 @@ type ControllerRuntime[
 	runtime *Runtime[TNatsPrim]
 }
 
-// NewControllerRuntime returns a runtime. kind is the kind of the primaries in the marks of their secondaries. Nil
-// clients are ignored; the caller runs the informers. With a resync interval of 0 there is no resync.
+// NewControllerRuntime returns a runtime. kind is the kind of the primaries in the marks that name the owner of a
+// secondary. Nil clients are ignored. The caller runs the informers. A resync interval of 0 disables the resync.
 //
-// It exists for controllers that use it. NewRuntime takes any number of dependencies, and storecontroller.New has
-// more features.
+// This constructor exists for controllers that already use it. NewRuntime takes any number of dependencies, and
+// storecontroller.New has more features.
 func NewControllerRuntime[
 	TNatsPrim IEntity,
 	TNatsSec1 IEntity, TNatsSec2 IEntity, TNatsSec3 IEntity, TNatsSec4 IEntity,
@@ -67,9 +67,9 @@ func NewControllerRuntime[
 	}
 }
 
-// DecomposeKubeSecondaryResource returns the object that an event handler received, or the last known state if the
-// deletion was missed, and the key of its owner. The key is empty if the owner is not a primary of this kind. It
-// returns an error if obj is not an object, or if its marks are incomplete.
+// DecomposeKubeSecondaryResource returns the object that an event handler received and the key of its owner. If the
+// handler missed the deletion, it returns the last known state of the object. The key is empty if the owner is not a
+// primary of this kind. It returns an error if obj is not an object, or if its marks are incomplete.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) DecomposeKubeSecondaryResource(obj any) (secondaryResource metav1.Object, primaryKey string, err error) {
@@ -90,8 +90,8 @@ func (c *ControllerRuntime[
 	c.runtime.EnqueueKeyAfter(key, operation, delay)
 }
 
-// Event records an event about an object in Kubernetes, or about a primary, for which Reference returns the object.
-// Without a client of Kubernetes no event is recorded.
+// Event records an event about an object in Kubernetes or about a primary. For a primary, pass the object that
+// Reference returns. Without a client of Kubernetes no event is recorded.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Event(object runtime.Object, eventtype string, reason string, message string) {
@@ -105,8 +105,8 @@ func (c *ControllerRuntime[
 	return c.runtime.Reference(key)
 }
 
-// Run runs the controller until stopCh is closed. An error at the start is sent on errCh, and Run returns; it sends
-// nothing after that.
+// Run runs the controller until stopCh is closed. If the start fails, Run sends the error on errCh and returns. It
+// sends no later errors.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error) {
@@ -120,30 +120,30 @@ func (c *ControllerRuntime[
 	c.runtime.SetCustomController(customController)
 }
 
-// SetOwner marks an object in Kubernetes as a secondary of the primary, which SyncHandler has read. See
-// Runtime.SetOwner.
+// SetOwner marks an object in Kubernetes as a secondary of the primary that SyncHandler has read. See Runtime.SetOwner.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) SetOwner(obj metav1.Object, primary TNatsPrim) {
 	c.runtime.SetOwner(obj, primary)
 }
 
-// Owner returns the reference that marks an entity as a secondary of the primary: add it to Metadata.Owners.
+// Owner returns the reference that marks an entity as a secondary of the primary. Add it to Metadata.Owners of the
+// entity.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Owner(primary TNatsPrim) store.Owner {
 	return c.runtime.Owner(primary)
 }
 
-// SetLogger sets the logger for panics, failed passes, entries that cannot be decoded and lost primaries. Call it
-// before Run. The default is the log of controller-runtime.
+// SetLogger sets the logger for panics, errors of SyncHandler, entries that cannot be decoded and lost primaries. Call
+// it before Run. The default is the log of controller-runtime.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) SetLogger(l logging.Logger) {
 	c.runtime.SetLogger(l)
 }
 
-// Panics returns the number of recovered panics in the author's code.
+// Panics returns the number of panics in the author's code that the runtime has recovered.
 func (c *ControllerRuntime[
 	TNatsPrim, TNatsSec1, TNatsSec2, TNatsSec3, TNatsSec4, TNatsTer1, TNatsTer2, TNatsTer3, TNatsTer4,
 ]) Panics() int {

@@ -27,7 +27,7 @@ type binding struct {
 	logger logging.Logger
 }
 
-// A listener notifies of objects, and can wait until it has notified of all existing objects.
+// A listener calls a function with each changed object, and can wait until it has done so for all existing objects.
 type listener struct {
 	tertiary bool
 	runnable manager.Runnable // may be nil
@@ -36,8 +36,8 @@ type listener struct {
 	ownersOf ownersFunc
 }
 
-// Secondaries are entities that the controller creates. HandleSecondary is called with each that changes. A nil
-// client is ignored.
+// Secondaries are entities that the controller creates. The runtime calls HandleSecondary with each changed entity. A
+// nil client is ignored.
 func Secondaries[T IEntity](c IEntityClient[T]) Dependency { return entities(c, false) }
 
 // Terciaries are entities that the controller reads. A nil client is ignored.
@@ -78,8 +78,8 @@ func isNil(c any) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Informers watch objects in Kubernetes that the controller creates. HandleSecondary is called with each that is
-// added, changed or deleted. The caller runs the informers.
+// Informers watch objects in Kubernetes that the controller creates. The runtime calls HandleSecondary with each object
+// that is added, changed or deleted. The caller runs the informers.
 func Informers(i ...cache.SharedIndexInformer) Dependency { return shared(false, i) }
 
 // TerciaryInformers watch objects in Kubernetes that the controller reads. The caller runs the informers.

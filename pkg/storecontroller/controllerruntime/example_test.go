@@ -13,7 +13,7 @@ import (
 
 type none = controllerruntime.None
 
-// A Greeter is a controller of the older shape.
+// A Greeter is a controller with the interface of the older library.
 type Greeter struct {
 	rt   *controllerruntime.ControllerRuntime[*storetest.Thing, none, none, none, none, none, none, none, none]
 	stop chan struct{}
@@ -94,7 +94,7 @@ func (c *Copier) GarbageSecondaries() {}
 // Clean does nothing.
 func (c *Copier) Clean() {}
 
-// ExampleNewRuntime runs a controller of the older shape with one type parameter and one dependency.
+// ExampleNewRuntime runs a controller of the older library with one type parameter and one dependency.
 func ExampleNewRuntime() {
 	things, copies := memory.New[*storetest.Thing]("things"), memory.New[*storetest.Thing]("copies")
 	c := &Copier{things: things, copies: copies, stop: make(chan struct{})}

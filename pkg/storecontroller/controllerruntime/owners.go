@@ -12,9 +12,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// SetOwner marks an object in Kubernetes as a secondary of the primary, which SyncHandler has read. The marks have
-// the epoch of the store: only by that can a later pass distinguish a lost primary from a deleted one if the store
-// was created again. The function SetOwner does not know the epoch. Marks that are still valid are not changed.
+// SetOwner marks an object in Kubernetes as a secondary of the primary that SyncHandler has read. The marks include the
+// epoch of the store. If the store is created again, only the epoch distinguishes a lost primary from a deleted one.
+// The package function SetOwner does not write the epoch. Marks that are still valid are not changed.
 func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 	if c := r.running(); c != nil {
 		c.SetOwner(obj, primary)
@@ -24,9 +24,9 @@ func (r *Runtime[T]) SetOwner(obj metav1.Object, primary T) {
 	marks().Set(obj, r.Owner(primary))
 }
 
-// Owner returns the reference that marks an entity as a secondary of the primary: add it to Metadata.Owners. Before
-// Run, for instance in a unit test of SyncHandler, Owner reads the epoch from the store. If the store does not
-// answer within storecontroller.StateTimeout, the reference has no epoch.
+// Owner returns the reference that marks an entity as a secondary of the primary. Add it to Metadata.Owners of the
+// entity. Before Run, for instance in a unit test of SyncHandler, Owner reads the epoch from the store. If the store
+// does not respond within storecontroller.StateTimeout, the reference has no epoch.
 func (r *Runtime[T]) Owner(primary T) store.Owner {
 	if c := r.running(); c != nil {
 		return c.Owner(primary)
@@ -45,20 +45,21 @@ func (r *Runtime[T]) Owner(primary T) store.Owner {
 	return owner
 }
 
-// marks returns the marks of the older shape. Objects with the default marks of package storecontroller are read as
-// well, and get these marks from SetOwner: a controller may have gone back to the older shape.
+// marks returns the labels and annotations of the older library. The runtime also reads the default marks of package
+// storecontroller, and SetOwner replaces them with these. Such objects exist if a controller was changed back to this
+// package.
 func marks() storecontroller.Marks {
 	return storecontroller.Marks{Prefix: storecontroller.FormerMarkPrefix, Former: storecontroller.DefaultMarkPrefix}
 }
 
-// SetOwner marks an object in Kubernetes with the kind and the key of a primary. The marks have no epoch; those of
-// Runtime.SetOwner do.
+// SetOwner marks an object in Kubernetes with the kind and the key of a primary. These marks have no epoch; the marks
+// of Runtime.SetOwner do.
 func SetOwner(obj metav1.Object, kind, key string) {
 	marks().Set(obj, store.Owner{Kind: kind, Key: key})
 }
 
-// OwnerSelector matches the objects that SetOwner or Runtime.SetOwner has marked with the primary. With an empty
-// key it matches the objects of all primaries of the kind.
+// OwnerSelector matches the objects that SetOwner or Runtime.SetOwner has marked with the primary. An empty key matches
+// the objects of all primaries of the kind.
 func OwnerSelector(kind, key string) labels.Selector { return marks().Selector(kind, key) }
 
 // running returns the controller, or nil before Run.

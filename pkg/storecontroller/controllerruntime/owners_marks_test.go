@@ -60,8 +60,8 @@ func TestDecomposeKubeSecondaryResource(t *testing.T) {
 	}
 }
 
-// TestFormerMarks: before and after Run the marks are those of the constants, whatever the default of package
-// storecontroller is. The default marks are read as well, and replaced.
+// TestFormerMarks checks that before and after Run the marks are those of the constants, whatever the default of
+// package storecontroller is. The default marks are read as well, and replaced.
 func TestFormerMarks(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		check := func(when string) {

@@ -42,9 +42,9 @@ func (w *world) part(key string, owner store.Owner) {
 	w.must(err)
 }
 
-// TestStoreRecreatedWhileStopped: if a store was created again while the controller was stopped, SyncHandler is not
-// called for a missing primary whose secondaries name the lost store. It is called for deleted primaries, and for
-// primaries that exist again.
+// TestStoreRecreatedWhileStopped checks that if a store was created again while the controller was stopped, SyncHandler
+// is not called for a missing primary whose secondaries name the lost store. It is called for deleted primaries, and
+// for primaries that exist again.
 func TestStoreRecreatedWhileStopped(t *testing.T) {
 	inWorld(t, func(w *world) {
 		watchConfigMaps(w)
@@ -89,7 +89,7 @@ func TestStoreRecreatedWhileStopped(t *testing.T) {
 	})
 }
 
-// TestSetOwner: marks have the epoch of the store, and do not change while it is the same store.
+// TestSetOwner checks that marks have the epoch of the store, and do not change while it is the same store.
 func TestSetOwner(t *testing.T) {
 	inWorld(t, func(w *world) { w.create(w.primaries, "a", "") }, func(w *world) {
 		primary, err := w.primaries.Get(w.Context(), "a")
@@ -138,8 +138,8 @@ func TestMarksWithoutEpoch(t *testing.T) {
 	})
 }
 
-// TestInformersRelist: after a watch that broke without events, HandleSecondary is called with objects that were
-// created, changed or deleted meanwhile, and not with the others.
+// TestInformersRelist checks that after a watch that broke without events, HandleSecondary is called with objects that
+// were created, changed or deleted meanwhile, and not with the others.
 func TestInformersRelist(t *testing.T) {
 	var watcher *watch.RaceFreeFakeWatcher
 	mark := func(version string) func(metav1.Object) {

@@ -17,8 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// Run runs the controller until stopCh is closed. It calls no handler before all informers have synced, and returns
-// after all calls have ended. An error at the start is sent on errCh, and Run returns; it sends nothing after that.
+// Run runs the controller until stopCh is closed. It calls no handler before all informers have synced. It returns
+// after all calls of handlers have ended. If the start fails, Run sends the error on errCh and returns. It sends no
+// later errors.
 func (r *Runtime[T]) Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -100,14 +101,14 @@ func (r *Runtime[T]) run(ctx context.Context, threadiness int) error {
 	return errors.Wrap(c.Start(ctx), "cannot run the controller")
 }
 
-// options returns the options of the controller. Its rate limits are those of the older shape.
+// options returns the options of the controller, with the rate limits of the older library.
 func (r *Runtime[T]) options(threadiness int) storecontroller.Options {
 	return storecontroller.Options{
 		TypedOptions: controller.TypedOptions[storecontroller.Request]{
 			MaxConcurrentReconciles: max(threadiness, 1),
 			SkipNameValidation:      new(true),
 			Logger:                  logr.New(sink{r.logger}),
-			// Both limits are those of the older library.
+			// Both limits are the same as in the older library.
 			RateLimiter: workqueue.NewTypedMaxOfRateLimiter(
 				workqueue.NewTypedItemExponentialFailureRateLimiter[storecontroller.Request](5*time.Millisecond, 1000*time.Second),
 				&workqueue.TypedBucketRateLimiter[storecontroller.Request]{Limiter: rate.NewLimiter(rate.Limit(50), 300)},
@@ -151,9 +152,9 @@ func (r *Runtime[T]) sources() (out []*listenerSource, err error) {
 	return out, nil
 }
 
-// sync runs a pass. SyncHandler reads the primary by itself, and treats a missing one as deleted. Therefore sync
-// returns an error if the store does not have a primary that the controller knows: the cache is stale, or the store
-// was lost, and the retry can distinguish the two.
+// sync calls SyncHandler, which reads the primary itself and treats a missing primary as deleted. Therefore sync
+// returns an error if the controller knows the primary and the store does not have it. Either the cache is stale or the
+// store was lost, and the retry can distinguish the two.
 func (r *Runtime[T]) sync(ctx context.Context, key string, _ T, found bool) (reconcile.Result, error) {
 	if found {
 		if _, err := r.client.Get(ctx, key); errors.Is(err, store.ErrNotFound) {
@@ -165,7 +166,7 @@ func (r *Runtime[T]) sync(ctx context.Context, key string, _ T, found bool) (rec
 	return reconcile.Result{}, r.recoverPanic("SyncHandler", func() error { return r.custom.SyncHandler(key) })
 }
 
-// startExternals starts the external clients. The function that it returns stops those that were started.
+// startExternals starts the external clients. The returned function stops the clients that were started.
 func (r *Runtime[T]) startExternals(ctx context.Context) (stop func(), err error) {
 	var started []IExternalClient
 	stop = func() {

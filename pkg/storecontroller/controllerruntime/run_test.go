@@ -43,7 +43,7 @@ func TestLifecycle(t *testing.T) {
 	})
 }
 
-// TestQueue: passes over one key do not overlap, and duplicate keys are merged.
+// TestQueue checks that passes over one key do not overlap, and duplicate keys are merged.
 func TestQueue(t *testing.T) {
 	inWorld(t, func(w *world) { w.workers = 4 }, func(w *world) {
 		w.run()
@@ -69,7 +69,7 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// TestRetry: an error is retried with backoff, which success resets.
+// TestRetry checks that an error is retried with backoff, which success resets.
 func TestRetry(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		w.run()
@@ -93,7 +93,7 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestResync: all primaries are enqueued again, and garbage is collected.
+// TestResync checks that all primaries are enqueued again, and garbage is collected.
 func TestResync(t *testing.T) {
 	inWorld(t, func(w *world) { w.resync = time.Hour; w.create(w.primaries, "a", ""); w.create(w.primaries, "b", "") },
 		func(w *world) {
@@ -135,8 +135,8 @@ func TestInformers(t *testing.T) {
 	})
 }
 
-// TestNoCallsBeforeSync: no handler is called before all informers have synced. A sync that times out is an error,
-// after which Clean is called.
+// TestNoCallsBeforeSync checks that no handler is called before all informers have synced. A sync that times out is an
+// error, after which Clean is called.
 func TestNoCallsBeforeSync(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create(w.primaries, "a", "")
@@ -159,7 +159,7 @@ func TestNoCallsBeforeSync(t *testing.T) {
 	})
 }
 
-// TestStartErrors: an error at the start is sent once.
+// TestStartErrors checks that an error at the start is sent once.
 func TestStartErrors(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -220,7 +220,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestPanics: panics in the author's code are recovered and counted.
+// TestPanics checks that panics in the author's code are recovered and counted.
 func TestPanics(t *testing.T) {
 	for _, call := range []string{"sync a", "secondary p", "garbage", "clean"} {
 		t.Run(call, func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestLostPrimary(t *testing.T) {
 	})
 }
 
-// TestTertiaryMapping: a tertiary enqueues the keys that the function returns.
+// TestTertiaryMapping checks that a tertiary enqueues the keys that the function returns.
 func TestTertiaryMapping(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		w.c.rt.SetTerciaryMapping(func(obj any) []string { return []string{obj.(*thing).Spec.Text} })
@@ -278,7 +278,7 @@ func TestTertiaryMapping(t *testing.T) {
 	})
 }
 
-// TestEvent: an event about a primary has a reference to it.
+// TestEvent checks that an event about a primary has a reference to it.
 func TestEvent(t *testing.T) {
 	inWorld(t, nil, func(w *world) {
 		w.c.rt.Event(w.c.rt.Reference("ns/a"), "Normal", ReasonResourceSynced, "done")

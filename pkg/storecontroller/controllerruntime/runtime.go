@@ -19,8 +19,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/storecontroller"
 )
 
-// A Runtime is a ControllerRuntime with any number of dependencies. Use NewRuntime; the zero value is not usable.
-// Its methods may be called concurrently; Run is called once.
+// A Runtime is a ControllerRuntime with any number of dependencies. Use NewRuntime; the zero value is not usable. Its
+// methods may be called concurrently. Run may be called only once.
 type Runtime[T IEntity] struct {
 	name   string
 	kind   string
@@ -42,8 +42,8 @@ type Runtime[T IEntity] struct {
 	controller *storecontroller.Controller[T] // nil before Run
 }
 
-// NewRuntime returns a runtime. kind is the kind of the primaries in the marks of their secondaries. Without a
-// client of Kubernetes no events are recorded. With a resync interval of 0 there is no resync.
+// NewRuntime returns a runtime. kind is the kind of the primaries in the marks that name the owner of a secondary.
+// Without a client of Kubernetes no events are recorded. A resync interval of 0 disables the resync.
 func NewRuntime[T IEntity](name, kind string, kube kubernetes.Interface, primary IEntityClient[T], resync time.Duration,
 	deps ...Dependency) *Runtime[T] {
 	return &Runtime[T]{
@@ -68,8 +68,8 @@ func (r *Runtime[T]) SetTerciaryMapping(keys func(obj any) []string) {
 	r.tertiary = keys
 }
 
-// SetLogger sets the logger for panics, failed passes, entries that cannot be decoded and lost primaries. Call it
-// before Run. The default is the log of controller-runtime.
+// SetLogger sets the logger for panics, errors of SyncHandler, entries that cannot be decoded and lost primaries. Call
+// it before Run. The default is the log of controller-runtime.
 func (r *Runtime[T]) SetLogger(l logging.Logger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +123,8 @@ func (r *Runtime[T]) DecomposeKubeSecondaryResource(
 	return object, owner.Key, err
 }
 
-// Event records an event about an object in Kubernetes, or about a primary, for which Reference returns the object.
+// Event records an event about an object in Kubernetes or about a primary. For a primary, pass the object that
+// Reference returns.
 func (r *Runtime[T]) Event(object runtime.Object, eventtype string, reason string, message string) {
 	if rec := r.recorder(); rec != nil {
 		rec.Event(object, event.Event{Type: event.Type(eventtype), Reason: event.Reason(reason), Message: message})
@@ -136,7 +137,7 @@ func (r *Runtime[T]) Reference(key string) runtime.Object {
 	return event.Ref(r.kind, storecontroller.DefaultEventNamespace, key, "")
 }
 
-// Panics returns the number of recovered panics in the author's code.
+// Panics returns the number of panics in the author's code that the runtime has recovered.
 func (r *Runtime[T]) Panics() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +193,7 @@ func (r *Runtime[T]) collectGarbage() {
 	})
 }
 
-// sendError sends an error, or gives up when the runtime is stopped, because the receiver may have ended.
+// sendError sends an error. It gives up when the runtime is stopped, because the receiver may have ended.
 func sendError(errCh chan<- error, stop context.Context, err error) {
 	select {
 	case errCh <- err:

@@ -45,7 +45,7 @@ func (j *logRecorder) has(t *testing.T, words ...string) {
 	t.Errorf("no line has %v, but\n%s", words, strings.Join(j.lines, "\n"))
 }
 
-// TestLog: failures, panics, undecodable entries and lost primaries are globalLog.
+// TestLog checks that failures, panics, undecodable entries and lost primaries are logged.
 func TestLog(t *testing.T) {
 	j := &logRecorder{}
 	inWorld(t, func(w *world) {
@@ -79,7 +79,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestFailedPassIsLoggedByDefault: without SetLogger failures are in the log of controller-runtime.
+// TestFailedPassIsLoggedByDefault checks that without SetLogger failures are in the log of controller-runtime.
 func TestFailedPassIsLoggedByDefault(t *testing.T) {
 	globalLog.forget()
 	inWorld(t, nil, func(w *world) {

@@ -6,7 +6,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A sink passes the log of controller-runtime, such as failed passes, to the logger of the runtime.
+// A sink passes the log of controller-runtime, such as reconcile errors, to the logger of the runtime.
 type sink struct{ to logging.Logger }
 
 func (s sink) Init(logr.RuntimeInfo) {}

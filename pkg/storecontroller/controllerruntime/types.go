@@ -16,7 +16,8 @@ const (
 	MessageResourceSyncedDeleted = "%q synced successfully (deleted)"
 )
 
-// Keys of the marks of secondaries in Kubernetes. See storecontroller.Marks for keys that a label cannot hold.
+// Keys of the labels and annotations that name the owner of a secondary in Kubernetes. See storecontroller.Marks for
+// values that a label cannot hold.
 const (
 	OwnerKeyLabel       = "kumori/ownerkey"
 	OwnerkindLabel      = "kumori/ownerkind"
@@ -24,8 +25,8 @@ const (
 	OwnerkindAnnotation = "kumori/ownerkind"
 )
 
-// An Operation is the cause of a pass. It is a hint: several operations on one key may lead to one call of
-// SyncHandler, which reads the current state.
+// An Operation is the reason for which SyncHandler is called. It is a hint: several operations on one key may cause one
+// call of SyncHandler, which reads the current state.
 type Operation uint8
 
 // The operations.
@@ -48,23 +49,23 @@ func (o Operation) String() string {
 	}
 }
 
-// IController is the interface that an author implements.
+// IController is the interface that the author of a controller implements.
 type IController interface {
 	// Run usually calls Run of the runtime. The runtime never calls it.
 	Run(threadiness int, stopCh <-chan struct{}, errCh chan<- error)
 
-	// SyncHandler makes the actual state match the spec of the primary of that key. An error is retried with
-	// backoff. For one key it is called by one goroutine at a time.
+	// SyncHandler makes the actual state match the spec of the primary with the key. An error is retried with backoff. For
+	// one key, only one goroutine at a time calls SyncHandler.
 	SyncHandler(key string) error
 
-	// HandleSecondary is called with a secondary that was added, changed or deleted: an object in Kubernetes, a
+	// HandleSecondary receives a secondary that was added, changed or deleted: an object in Kubernetes, a
 	// cache.DeletedFinalStateUnknown, or an entity. Usually it enqueues the owner with EnqueueKey.
 	HandleSecondary(obj any)
 
 	// GarbageSecondaries finds secondaries whose owner does not exist.
 	GarbageSecondaries()
 
-	// Clean is called once, after everything else has ended.
+	// Clean is called once, after all other calls have ended.
 	Clean()
 }
 
@@ -76,8 +77,8 @@ type IEntityClient[T IEntity] interface{ store.Store[T] }
 
 // IExternalClient is the client of an external system. Its notifications enqueue primaries.
 type IExternalClient interface {
-	// Start starts to watch, and calls enqueue with the key of each primary that a change in the external system
-	// concerns. It does not block. The watch ends with the context.
+	// Start starts a watch of the external system. It calls enqueue with the key of each primary that a change concerns.
+	// It does not block. The watch ends with the context.
 	Start(ctx context.Context, enqueue func(key string)) error
 
 	// Stop is called when the runtime ends.
