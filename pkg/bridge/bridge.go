@@ -73,9 +73,9 @@ func New(ctx context.Context, reg *synccontext.RegisterContext, s syncer.Syncer,
 	return b, errors.Wrapf(err, "cannot bridge syncer %q to its host", s.Name())
 }
 
-// Options returns the reconciler options for the Bridge: the Bridge as the external connecter,
-// deterministic external names, and a creation grace period of zero, because a created host object
-// is found at once.
+// Options returns the reconciler options for the Bridge. They set the Bridge as the external
+// connecter, and enable deterministic external names. They set the creation grace period to zero,
+// because a created host object is found at once.
 func (b *Bridge) Options() []managed.ReconcilerOption {
 	return []managed.ReconcilerOption{
 		managed.WithExternalConnecter(b),

@@ -202,8 +202,9 @@ func (c *externalClient) physical(observed client.Object) client.Client {
 	return liveClient{Client: c.reg.PhysicalManager.GetClient(), live: c.live, observed: observed}
 }
 
-// virtual returns the object that is passed to the syncer: a copy of mg with the external name,
-// without the annotations for the reconciler, and with the status that the syncer has written.
+// virtual returns the object that is passed to the syncer. It is a copy of mg with the external
+// name and with the status that the syncer has written. It does not have the annotations for the
+// reconciler.
 func (c *externalClient) virtual(mg resource.Managed) (client.Object, error) {
 	v := mg.DeepCopyObject().(client.Object)
 	if name := meta.GetExternalName(mg); name != "" {
