@@ -87,8 +87,9 @@ type StarterV2 interface {
 	ReconcileStart(ctx *synccontext.SyncContext, req ctrl.Request) (skip bool, end func(ctrl.Result, error), err error)
 }
 
-// An Initializer is called before all other steps of Runner.Start, for example to install CRDs. The
-// clients of the managers do not work yet: create a client from the configuration of a manager.
+// An Initializer is called before indices are registered and caches start, for example to install
+// CRDs. The clients of the managers do not work yet: create a client from the configuration of a
+// manager.
 type Initializer interface {
 	Init(registerContext *synccontext.RegisterContext) error
 }

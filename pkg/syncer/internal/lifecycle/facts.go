@@ -11,7 +11,7 @@ type Facts struct {
 	HasFinalizer   bool // The virtual object has the syncer's finalizer.
 	HostExists     bool // The host object exists.
 	HostDeleted    bool // The host object has a deletion timestamp.
-	Foreign        bool // The virtual object does not own the host object, and no conflict policy applies.
+	Foreign        bool // The virtual object does not own the host object, and the conflict policy does not take it over.
 	UIDMismatch    bool // The host object is the image of a former virtual object with this name.
 
 	// Learned in this pass.
