@@ -106,8 +106,7 @@ type Options struct {
 	Recorder event.Recorder
 
 	// SlowRecheck is the requeue interval for objects for which no event is expected, such as an
-	// object that the API server rejects. Default: DefaultSlowRecheck. The default also replaces a
-	// negative value.
+	// object that the API server rejects. A value of zero or less means DefaultSlowRecheck.
 	SlowRecheck time.Duration
 
 	legacy bool // the rules that have no option of their own: see LegacyOptions

@@ -19,7 +19,7 @@ type Base interface {
 }
 
 // A Syncer synchronizes objects of one kind. With several workers its methods are called
-// concurrently, but never for the same virtual name.
+// concurrently, but never for the same virtual name (the namespace and name of a virtual object).
 //
 // The results and errors of the methods are returned to the queue, with two exceptions. An API
 // conflict is requeued without an error. An error that persists until the object changes, such as
@@ -41,7 +41,7 @@ type Syncer interface {
 }
 
 // An UpSyncer handles host objects without a virtual object. If a syncer is not an UpSyncer, the
-// reconciler deletes such a host object if the syncer manages it.
+// reconciler deletes such host objects, provided that IsManaged returns true for them.
 type UpSyncer interface {
 	// SyncUp is called for a host object whose virtual name has no virtual object. It is called even
 	// if IsManaged returns false for the host object. To delete the host object, call DeleteObject,
@@ -67,7 +67,8 @@ type FakeSyncer interface {
 	FakeSync(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error)
 }
 
-// A Starter is a syncer or fake syncer with methods that are called before and after every pass.
+// A Starter is a syncer or fake syncer with methods that are called before and after every pass
+// (one call of Reconcile).
 type Starter interface {
 	// ReconcileStart is called before the pass. If it returns true or an error, the pass is skipped.
 	// An error is returned to the queue.

@@ -35,8 +35,9 @@ const (
 	ClusterAnnotation = "moorage.dev/backend-identity"
 )
 
-// A NameTranslator maps virtual names to host names and host objects to virtual names. Its methods
-// are called concurrently and must not modify their arguments.
+// A NameTranslator maps virtual names (the namespace and name of a virtual object) to host names,
+// and host objects to virtual names. Its methods are called concurrently and must not modify their
+// arguments.
 type NameTranslator interface {
 	// IsManaged reports whether the host object belongs to this syncer. If it returns an
 	// error, it is called again later.
@@ -52,9 +53,9 @@ type NameTranslator interface {
 	PhysicalToVirtual(pObj client.Object) types.NamespacedName
 }
 
-// A NameLookup looks up virtual names and can return an error. If a syncer implements it,
-// LookupVirtual is called instead of PhysicalToVirtual. The translators of this package implement
-// it, and so does a syncer that embeds a Namespaced or a ClusterScoped.
+// A NameLookup looks up the virtual name of a host object and can return an error. If a syncer
+// implements it, LookupVirtual is called instead of PhysicalToVirtual. The translators of this
+// package implement it, and so does a syncer that embeds a Namespaced or a ClusterScoped.
 //
 // A syncer that embeds only the interface NamespacedTranslator or Translator does not implement
 // NameLookup. If its PhysicalToVirtual returns no name, IsManaged is called again, because
