@@ -17,13 +17,13 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrHostReplaced is returned, wrapped, if a host object is not found and the UID of the
-// host's kube-system namespace differs from the one at the start: another cluster
-// answers, or the host lost its data. The object does not count as gone.
+// ErrHostReplaced is returned, wrapped, if a host object is not found and the UID of the host's
+// kube-system namespace is not the UID at the start. Then another cluster answers, or the host lost
+// its data. The host object does not count as gone.
 var ErrHostReplaced = syncer.ErrHostReplaced
 
-// A Bridge is an ExternalConnecter to the host cluster of a syncer. Create one with New.
-// It is safe for concurrent use.
+// A Bridge connects the managed reconciler to the host cluster of a syncer. It is a
+// managed.ExternalConnecter. Create it with New. It is safe for concurrent use.
 type Bridge struct {
 	reg    *synccontext.RegisterContext
 	syncer syncer.Syncer
@@ -38,23 +38,26 @@ var _ managed.ExternalConnecter = &Bridge{}
 // An Option configures a Bridge.
 type Option func(*Bridge)
 
-// WithReadiness sets the function that returns the Ready condition of a host object. It
-// must not change the object. Default: the object is ready if its Ready condition is true
-// or missing.
+// WithReadiness sets the function that returns the Ready condition for a host object. The function
+// must not change the object. By default a managed resource is ready if the Ready condition of its
+// host object is true, or if the host object has no Ready condition. It is not ready while the host
+// object is being deleted.
 func WithReadiness(ready func(pObj client.Object) commonv1.Condition) Option {
 	return func(b *Bridge) { b.ready = ready }
 }
 
-// New returns a Bridge that synchronizes managed resources in the virtual cluster of the
-// context to its physical cluster. It reads the identity of the host, for which the
-// process needs the permission to get the namespace kube-system there.
+// New returns a Bridge that synchronizes managed resources in the virtual cluster of reg to its
+// physical cluster. New reads the identity of the host; the process needs the permission to get the
+// namespace kube-system there. It returns an error if the syncer is a Starter or StarterV2, because
+// the reconciler cannot skip a pass for it.
 //
-// The syncer sees the managed resource under its external name, which is its own name
-// unless the user chose another one, and without the annotations for the reconciler. It
-// may write only the status of this virtual object, which is copied into the managed
-// resource. New returns an error for a syncer that is a Starter, because the reconciler
-// has no pass that is skipped. RequeueAfter in results of the syncer is ignored: objects
-// are observed once per poll interval.
+// The Bridge passes a copy of the managed resource to the syncer. The name of the copy is the
+// external name, which is the name of the managed resource unless the user chose another one. The
+// copy does not have the annotations for the reconciler. The syncer may write only the status of
+// the copy, which the Bridge copies into the managed resource.
+//
+// RequeueAfter in results of the syncer is ignored. Host objects are observed once per poll
+// interval.
 func New(ctx context.Context, reg *synccontext.RegisterContext, s syncer.Syncer, options ...Option) (*Bridge, error) {
 	_, starts := syncer.As[syncer.Starter](s)
 	_, startsV2 := syncer.As[syncer.StarterV2](s)
@@ -70,9 +73,9 @@ func New(ctx context.Context, reg *synccontext.RegisterContext, s syncer.Syncer,
 	return b, errors.Wrapf(err, "cannot bridge syncer %q to its host", s.Name())
 }
 
-// Options returns the options that the reconciler needs for the Bridge: the connecter,
-// deterministic external names, and no creation grace period, because a created host
-// object is found at once.
+// Options returns the reconciler options for the Bridge. They set the Bridge as the external
+// connecter, and enable deterministic external names. They set the creation grace period to zero,
+// because a created host object is found at once.
 func (b *Bridge) Options() []managed.ReconcilerOption {
 	return []managed.ReconcilerOption{
 		managed.WithExternalConnecter(b),
@@ -81,9 +84,9 @@ func (b *Bridge) Options() []managed.ReconcilerOption {
 	}
 }
 
-// Setup calls managed.Setup with the Options of the Bridge. Before that it calls the
-// syncer as a Runner does, as an Initializer and an IndicesRegisterer. The manager is
-// that of the virtual cluster and must not have been started.
+// Setup calls managed.Setup with the Options of the Bridge, followed by ro. Before that, it calls
+// the Initializer and the IndicesRegisterer of the syncer, as a Runner does. m must be the manager
+// of the virtual cluster, and must not have been started.
 func (b *Bridge) Setup(
 	m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...managed.ReconcilerOption,
 ) error {
@@ -100,14 +103,14 @@ func (b *Bridge) Setup(
 	return managed.Setup(m, of, o, append(b.Options(), ro...)...)
 }
 
-// Connect returns a client for one pass. It sends no request.
+// Connect returns an external client for one pass. It sends no request.
 func (b *Bridge) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
 	return &externalClient{Bridge: b}, nil
 }
 
-// read returns the host object of a virtual object, or nil if there is none. The absence
-// is confirmed by a second read, before and after which the identity of the host is
-// verified.
+// read returns the host object of a virtual object, or nil if there is none. If the host object is
+// not found, read confirms this with a second read. It verifies the identity of the host before and
+// after the second read.
 func (b *Bridge) read(ctx context.Context, v client.Object) (client.Object, error) {
 	name := b.syncer.VirtualToPhysical(client.ObjectKeyFromObject(v), v)
 	if name.Name == "" {
@@ -127,7 +130,8 @@ func (b *Bridge) read(ctx context.Context, v client.Object) (client.Object, erro
 	return nil, errors.Wrap(err, "cannot confirm that there is no host object")
 }
 
-// readiness returns the Ready condition of a host object, or true if it has none.
+// readiness returns the Ready condition of a host object. If the host object has no Ready
+// condition, the result is true. If it is being deleted, the result is false.
 func readiness(pObj client.Object) commonv1.Condition {
 	if pObj.GetDeletionTimestamp() != nil {
 		return commonv1.Unavailable().WithMessage("the host object is being deleted")

@@ -20,7 +20,7 @@ type liveClient struct {
 	observed client.Object // not read again; may be nil
 }
 
-// Get returns the observed object without a request, and reads any other object.
+// Get reads an object from the API server. It returns the observed object without a request.
 func (d liveClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if d.observed == nil || key != client.ObjectKeyFromObject(d.observed) || !sameKind(d, obj, d.observed) {
 		return d.live.Get(ctx, key, obj, opts...)
@@ -39,7 +39,7 @@ func (d liveClient) Get(ctx context.Context, key client.ObjectKey, obj client.Ob
 	return errors.Wrap(err, "cannot convert the host object")
 }
 
-// sameKind reports whether two objects are of one kind, whatever their Go types are.
+// sameKind reports whether two objects have the same kind. Their Go types may differ.
 func sameKind(c client.Client, a, b client.Object) bool {
 	x, err := c.GroupVersionKindFor(a)
 	y, errY := c.GroupVersionKindFor(b)
@@ -50,14 +50,13 @@ func (d liveClient) List(ctx context.Context, list client.ObjectList, opts ...cl
 	return d.live.List(ctx, list, opts...)
 }
 
-// errNotStatus is returned if a syncer writes anything but the status of its virtual
-// object.
+// errNotStatus is returned if a syncer writes a part of its virtual object that is not the status.
 var errNotStatus = errors.New(
 	"a bridged syncer may write the status of its virtual object only, by update or merge patch")
 
-// A virtualClient is a client of the virtual cluster that stores the status of the
-// virtual object in the external client instead of sending it: the reconciler writes it.
-// Writes of other objects are sent.
+// A virtualClient is a client of the virtual cluster for one virtual object. It stores the status
+// of this object in the external client instead of sending it, because the reconciler writes the
+// status. It sends writes of other objects.
 type virtualClient struct {
 	client.Client
 
@@ -93,8 +92,8 @@ func (d virtualClient) Delete(ctx context.Context, obj client.Object, opts ...cl
 	return d.Client.Delete(ctx, obj, opts...)
 }
 
-// Create rejects the virtual object as well: the API server may have no object with the
-// external name that the syncer sees.
+// Create also rejects the virtual object, because the API server may have no object with the
+// external name.
 func (d virtualClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
 	if d.isVirtualObject(obj) {
 		return errNotStatus
@@ -102,8 +101,8 @@ func (d virtualClient) Create(ctx context.Context, obj client.Object, opts ...cl
 	return d.Client.Create(ctx, obj, opts...)
 }
 
-// DeleteAllOf rejects the whole kind, because the selected objects are not known before
-// the request.
+// DeleteAllOf rejects all deletions of the kind of the virtual object, because the selected objects
+// are not known before the request.
 func (d virtualClient) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
 	if sameKind(d, obj, d.v) {
 		return errNotStatus
@@ -122,8 +121,7 @@ func (d virtualClient) Apply(ctx context.Context, ac runtime.ApplyConfiguration,
 	return d.Client.Apply(ctx, ac, opts...)
 }
 
-// appliedObject returns the object that is sent for an apply configuration of any Go
-// type.
+// appliedObject returns the object that an apply configuration of any Go type sends.
 func appliedObject(ac runtime.ApplyConfiguration) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(ac)
 	if err != nil {

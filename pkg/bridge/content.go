@@ -17,7 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// content returns the content of an object as a copy.
+// content returns a copy of the content of an object.
 func content(obj client.Object) (map[string]any, error) {
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
@@ -26,7 +26,7 @@ func content(obj client.Object) (map[string]any, error) {
 	return runtime.DeepCopyJSON(out), nil
 }
 
-// unstructuredOf returns an unstructured object with that content.
+// unstructuredOf returns an unstructured object with the given content.
 func unstructuredOf(object map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object}
 }
@@ -37,7 +37,8 @@ func replaceContent(into, from map[string]any) {
 	maps.Copy(into, from)
 }
 
-// applyMergePatch returns the content of an object after a merge patch of obj.
+// applyMergePatch returns the content that the object now has after the merge patch. obj is the
+// object that the patch was created for.
 func applyMergePatch(now, obj client.Object, patch client.Patch) (map[string]any, error) {
 	data, err := patch.Data(obj)
 	if err != nil {
@@ -105,15 +106,15 @@ func setStatus(obj client.Object, status any) error {
 	return errors.Wrap(err, "cannot copy the status of the host object")
 }
 
-// reconcilerConditions are the conditions of the managed resource that the reconciler
-// sets. The host object may have conditions of the same types.
+// reconcilerConditions are the condition types of the managed resource that the reconciler sets.
+// Conditions of these types are not copied from the status that the syncer writes.
 var reconcilerConditions = []commonv1.ConditionType{
 	commonv1.TypeReady, commonv1.TypeSynced, commonv1.TypeUpToDate, commonv1.TypeCreated,
 }
 
-// updateStatus copies the status that the syncer has written into the managed resource.
-// Conditions are merged by type, except those of the reconciler. Generations are those of
-// the host and are dropped.
+// updateStatus copies the status that the syncer has written into the managed resource. It merges
+// conditions by type, and omits the types in reconcilerConditions. It drops observed generations,
+// because they are generations of the host object.
 func (c *externalClient) updateStatus(mg resource.Managed) error {
 	if c.status == nil {
 		return nil

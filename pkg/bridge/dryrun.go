@@ -22,7 +22,7 @@ type dryRunClient struct {
 	changes *[]string
 }
 
-// record adds a change, once.
+// record adds a change to the list of changes, unless the list has it already.
 func (r dryRunClient) record(verb string, obj client.Object, fields ...string) error {
 	what := fmt.Sprintf("%s %s", verb, client.ObjectKeyFromObject(obj))
 	if len(fields) > 0 {
@@ -34,8 +34,8 @@ func (r dryRunClient) record(verb string, obj client.Object, fields ...string) e
 	return nil
 }
 
-// change records which fields of an object would differ and returns the content after the
-// change. mutate returns that content for the current object.
+// change records which fields of an object a write would change, and returns the content after the
+// change. mutate returns this content for the current object.
 func (r dryRunClient) change(
 	ctx context.Context, obj client.Object, mutate func(now client.Object) (map[string]any, error),
 ) (map[string]any, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// maxSyncs is how often the syncer may change the status in a row before it is an error.
-// Most syncers do so once.
+// maxSyncs is how often the syncer may change the status in a row. If it changes the status more
+// often, this is an error. Most syncers change it once.
 const maxSyncs = 5
 
 // An externalClient is the external client of one pass.
@@ -38,8 +38,8 @@ var (
 // Identity returns the UID of the host's kube-system namespace.
 func (c *externalClient) Identity() string { return string(c.hostIdentity.UID()) }
 
-// Observe reads the host object, determines its owner, and calls Sync with a client that
-// sends nothing to find out whether it is up to date.
+// Observe reads the host object and determines its owner. It calls Sync with a client that sends
+// nothing, to find out whether the host object is up to date.
 func (c *externalClient) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	v, err := c.virtual(mg)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *externalClient) Observe(ctx context.Context, mg resource.Managed) (mana
 	return o, c.updateStatus(mg)
 }
 
-// Create calls SyncDown. If the name is taken, it returns external.AlreadyExists.
+// Create calls SyncDown. If the host name is taken, it returns an external.AlreadyExists error.
 func (c *externalClient) Create(ctx context.Context, mg resource.Managed) error {
 	v, err := c.virtual(mg)
 	if err != nil {
@@ -103,8 +103,9 @@ func (c *externalClient) Update(ctx context.Context, mg resource.Managed) error 
 	return c.updateStatus(mg)
 }
 
-// Delete deletes the host object that was observed in this pass, or else an owned one
-// that it reads, with its UID and version as preconditions.
+// Delete deletes the host object, with its UID and resourceVersion as preconditions. If this pass
+// has not observed the host object, Delete reads it, and deletes it only if the managed resource
+// owns it.
 func (c *externalClient) Delete(ctx context.Context, mg resource.Managed) error {
 	v, err := c.virtual(mg)
 	if err != nil {
@@ -123,7 +124,7 @@ func (c *externalClient) Delete(ctx context.Context, mg resource.Managed) error 
 	return err
 }
 
-// owner returns the owner according to the marks of a host object.
+// owner returns the owner that the ownership marks of a host object name.
 func (c *externalClient) owner(v, pObj client.Object) (managed.Owner, error) {
 	ours, err := c.syncer.IsManaged(pObj)
 	if err != nil {
@@ -154,8 +155,8 @@ func (c *externalClient) owner(v, pObj client.Object) (managed.Owner, error) {
 	}
 }
 
-// ownerNamespace returns the namespace of the virtual object that owns a host object, if
-// it is known.
+// ownerNamespace returns the namespace of the virtual object that owns a host object, or "" if it
+// is unknown.
 func (c *externalClient) ownerNamespace(pObj client.Object) string {
 	ours, err := c.syncer.IsManaged(pObj)
 	if err != nil || !ours {
@@ -168,7 +169,7 @@ func (c *externalClient) ownerNamespace(pObj client.Object) string {
 	return of.Namespace
 }
 
-// sync calls Sync until the status that the syncer writes no longer changes.
+// sync calls Sync repeatedly, until a call does not change the status that the syncer writes.
 func (c *externalClient) sync(ctx context.Context, mg resource.Managed, host client.Client) error {
 	for range maxSyncs {
 		v, err := c.virtual(mg)
@@ -195,14 +196,15 @@ func (c *externalClient) context(ctx context.Context, v client.Object, host clie
 	return sync
 }
 
-// physical returns a client of the host that reads from the API server, because there may
-// be no cache. The observed object is not read again.
+// physical returns a client of the host that reads from the API server, because there may be no
+// cache. The client returns observed without a request.
 func (c *externalClient) physical(observed client.Object) client.Client {
 	return liveClient{Client: c.reg.PhysicalManager.GetClient(), live: c.live, observed: observed}
 }
 
-// virtual returns the object that the syncer sees: under its external name, without the
-// annotations for the reconciler, and with the status that the syncer has written.
+// virtual returns the object that is passed to the syncer. It is a copy of mg with the external
+// name and with the status that the syncer has written. It does not have the annotations for the
+// reconciler.
 func (c *externalClient) virtual(mg resource.Managed) (client.Object, error) {
 	v := mg.DeepCopyObject().(client.Object)
 	if name := meta.GetExternalName(mg); name != "" {
@@ -224,8 +226,8 @@ func (c *externalClient) virtual(mg resource.Managed) (client.Object, error) {
 	return v, setStatus(v, *c.status)
 }
 
-// ownAnnotation reports whether an annotation is for the reconciler: policies, names,
-// marks.
+// ownAnnotation reports whether an annotation is for the reconciler, such as a policy or the
+// external name.
 func ownAnnotation(key string) bool {
 	return strings.HasPrefix(key, "krateo.io/") || strings.HasPrefix(key, "moorage.dev/")
 }

@@ -1,6 +1,6 @@
-// Package clienthelper has the functions of the package of that name in vcluster-sdk v0.4, so
-// that plugins compile. GetByIndex finds an object by an index of a cache; CurrentNamespace and
-// CurrentPodName return where the process runs.
+// Package clienthelper has the functions of the package of the same name in vcluster-sdk v0.4, so that plugins compile
+// without changes. GetByIndex finds an object by an index of a cache. CurrentNamespace and CurrentPodName return the
+// namespace and the name of the pod that the process runs in.
 package clienthelper
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// DefaultScheme has the kinds of client-go and CustomResourceDefinition.
+// DefaultScheme contains the kinds of client-go and CustomResourceDefinition.
 var DefaultScheme = newScheme()
 
 func newScheme() *runtime.Scheme {
@@ -36,9 +36,9 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// GetByIndex reads the object that has the value in the index into obj. It returns a NotFound
-// error if there is none, and a Conflict error if there are several; with an error obj is not
-// changed.
+// GetByIndex finds the object with a value in an index of a cache, and reads it into obj. It
+// returns a NotFound error if no object has the value, and a Conflict error if several objects have
+// it. If it returns an error, obj is unchanged.
 func GetByIndex(ctx context.Context, c client.Client, obj runtime.Object, index, value string) error {
 	kind, err := GVKFrom(obj, c.Scheme())
 	if err != nil {
@@ -70,7 +70,7 @@ func GetByIndex(ctx context.Context, c client.Client, obj runtime.Object, index,
 	}
 }
 
-// assign copies what was found, of the type of obj.
+// assign copies found into obj. It returns an error if their types differ.
 func assign(obj, found runtime.Object) error {
 	to, from := reflect.ValueOf(obj), reflect.ValueOf(found)
 	if to.Type() != from.Type() || to.Kind() != reflect.Pointer || to.IsNil() {
@@ -85,8 +85,8 @@ func GVKFrom(obj runtime.Object, scheme *runtime.Scheme) (schema.GroupVersionKin
 	return apiutil.GVKForObject(obj, scheme)
 }
 
-// CurrentNamespace returns the namespace of the pod: the environment variable NAMESPACE or, if
-// that is empty, the namespace of the pod's service account.
+// CurrentNamespace returns the value of the environment variable NAMESPACE. If the variable is
+// empty, it returns the namespace of the pod's service account.
 func CurrentNamespace() (string, error) {
 	if namespace := os.Getenv("NAMESPACE"); namespace != "" {
 		return namespace, nil
@@ -95,8 +95,8 @@ func CurrentNamespace() (string, error) {
 	return string(bytes.TrimSpace(text)), errors.Wrap(err, "cannot tell the namespace of the pod")
 }
 
-// CurrentPodName returns the name of the pod: the environment variable POD_NAME or, if that is
-// empty, the host name.
+// CurrentPodName returns the value of the environment variable POD_NAME. If the variable is empty,
+// it returns the host name, which in a pod is the name of the pod.
 func CurrentPodName() (string, error) {
 	if name := os.Getenv("POD_NAME"); name != "" {
 		return name, nil
@@ -113,7 +113,7 @@ func ConvertExtra(orig map[string][]string) map[string]authorizationv1.ExtraValu
 	return out
 }
 
-// ConvertExtraFrom converts the extra user information of a TokenReview to plain strings.
+// ConvertExtraFrom converts extra user information of a TokenReview to plain strings.
 func ConvertExtraFrom(orig map[string]authenticationv1.ExtraValue) map[string][]string {
 	out := make(map[string][]string, len(orig))
 	for key, values := range orig {

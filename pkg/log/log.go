@@ -1,5 +1,5 @@
-// Package log writes formatted lines, for plugins of virtual clusters. The lines go to the same logger as all others,
-// see pkg/logging. New code should use a logging.Logger.
+// Package log has a Logger that writes formatted lines, for plugins of virtual clusters. By default the lines go to
+// controller-runtime's logger. In new code, use a logging.Logger.
 package log
 
 import (
@@ -11,35 +11,35 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Logger writes formatted lines. Format values, not secrets or whole objects.
-// Loggers may be used concurrently.
+// A Logger writes formatted lines. Do not pass secrets or whole objects to it. A Logger is safe for
+// concurrent use.
 type Logger interface {
 	// Infof writes a line for the operator of the program.
 	Infof(format string, a ...any)
 
-	// Debugf writes a line that helps to debug the program.
+	// Debugf writes a line for the developer of the program.
 	Debugf(format string, a ...any)
 
 	// Errorf writes a line about an error.
 	Errorf(format string, a ...any)
 
-	// Base returns the logger that the lines go to.
+	// Base returns the logr.Logger that the Logger writes to.
 	Base() logr.Logger
 
-	// WithName returns a logger that adds a name to each line.
+	// WithName returns a Logger that adds a name to each line.
 	WithName(name string) Logger
 }
 
-// New returns a logger of that name whose lines go to controller-runtime's logger,
-// also if that is set later.
+// New returns a Logger with the given name. It writes to controller-runtime's logger, even if that
+// logger is set later.
 func New(name string) Logger { return NewFromExisting(ctrllog.Log, name) }
 
-// NewFromExisting returns a logger of that name whose lines go to another one. The
-// zero logr.Logger drops them.
+// NewFromExisting returns a Logger with the given name. It writes to the logger log. If log is the
+// zero logr.Logger, lines are dropped.
 func NewFromExisting(log logr.Logger, name string) Logger { return of(log.WithName(name)) }
 
-// NewWithoutName returns a logger whose lines go to controller-runtime's logger, also
-// if that is set later.
+// NewWithoutName returns a Logger without a name. It writes to controller-runtime's logger, even if
+// that logger is set later.
 func NewWithoutName() Logger { return of(ctrllog.Log) }
 
 func of(l logr.Logger) Logger { return logger{base: l, lines: logging.NewLogrLogger(l)} }

@@ -20,7 +20,7 @@ const (
 	serviceVariable = "SERVICE_NAME"
 )
 
-// fromEnvironment sets the options that are empty from the environment.
+// fromEnvironment returns the options. It reads empty options from environment variables.
 func fromEnvironment(o Options) (Options, error) {
 	if o.Scheme == nil {
 		o.Scheme = Scheme
@@ -47,8 +47,8 @@ func fromEnvironment(o Options) (Options, error) {
 	return o, err
 }
 
-// kubeconfig returns the configuration in the file that an environment variable names, or
-// nil if the variable is empty.
+// kubeconfig returns the configuration in the file whose path is in an environment variable. It
+// returns nil if the variable is empty.
 func kubeconfig(variable string) (*rest.Config, error) {
 	path := os.Getenv(variable)
 	if path == "" {

@@ -1,9 +1,9 @@
-// Package plugin runs programs that were written as plugins of vcluster-sdk v0.4. Their main
-// function calls MustInit, MustRegister and MustStart as before and adds its kinds to Scheme.
-// The package wraps one Runner of package syncer per process; new programs use that package.
+// Package plugin runs programs that were written as plugins of vcluster-sdk v0.4. The main function of such a program
+// adds its kinds to Scheme, and calls MustInit, MustRegister and MustStart as before. The package wraps one Runner of
+// package syncer per process. In a new program, use package syncer.
 //
-// With vcluster-sdk, vcluster passed the two clusters to a plugin. Here they are set in Options
-// or in environment variables: see InitWithOptions.
+// With vcluster-sdk, vcluster passed the configurations of the two clusters to a plugin. Here you set them in
+// Options or in environment variables: see InitWithOptions.
 package plugin
 
 import (
@@ -27,8 +27,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// Scheme contains the synchronized kinds: those of client-go and
-// CustomResourceDefinition, and the kinds that packages of the program add before Init.
+// Scheme contains the kinds of client-go, CustomResourceDefinition, and the kinds that the program
+// adds. The synchronized kinds must be in it before Init is called.
 var Scheme = newScheme()
 
 // newScheme returns a scheme with the kinds of client-go and CustomResourceDefinition.
@@ -42,22 +42,24 @@ func newScheme() *runtime.Scheme {
 
 // Errors to branch on.
 var (
-	// ErrNotInitialized is returned, wrapped, by Register and Start before Init.
+	// ErrNotInitialized is returned, wrapped, by Register and Start if Init was not called.
 	ErrNotInitialized = errors.New("plugin is not initialized")
 
-	// ErrInitialized is returned, wrapped, by a second Init.
+	// ErrInitialized is returned, wrapped, by Init and InitWithOptions if the plugin is initialized
+	// already.
 	ErrInitialized = errors.New("plugin is initialized already")
 
-	// ErrHook is returned, wrapped, by Register for a hook, which would never be called.
+	// ErrHook is returned, wrapped, by Register if the item is a hook. Hooks are not supported:
+	// nothing would call the hook.
 	ErrHook = errors.New("hooks are not supported")
 )
 
-// Options configure the plugin. The default of Options.Scheme is the Scheme of this
-// package.
+// Options are the options of InitWithOptions. The default of the field Scheme is the variable
+// Scheme of this package.
 type Options = syncer.RegisterOptions
 
-// instance is the plugin of this process. The functions of the package, for which plugins
-// are written, use it.
+// instance is the plugin of this process. The exported functions of the package use it, because
+// they have no receiver in vcluster-sdk.
 var instance plugin
 
 // A plugin is the state between Init and the end of Start.
@@ -68,11 +70,11 @@ type plugin struct {
 	runner *syncer.Runner
 }
 
-// Init is InitWithOptions without options: all settings are read from the environment.
+// Init is InitWithOptions without options. It reads all settings from environment variables.
 func Init() (*synccontext.RegisterContext, error) { return InitWithOptions(Options{}) }
 
-// InitWithOptions returns the RegisterContext for the constructors of syncers. Options that are
-// not set are read from environment variables:
+// InitWithOptions initializes the plugin and returns the RegisterContext for the constructors of syncers. It
+// reads options that are not set from environment variables:
 //
 //	VCLUSTER_NAME        Name
 //	VCLUSTER_KUBECONFIG  Virtual, the path of a kubeconfig
@@ -81,13 +83,13 @@ func Init() (*synccontext.RegisterContext, error) { return InitWithOptions(Optio
 //	NAMESPACE            CurrentNamespace
 //	SERVICE_NAME         ServiceName
 //
-// It sets translate.Suffix and translate.Owner. If the program has not set a logger for
-// controller-runtime, it sets one that writes to standard error. The context ends on SIGINT
-// or SIGTERM. A second call returns an error that wraps ErrInitialized.
+// InitWithOptions sets translate.Suffix and translate.Owner. If the program has not set a logger for
+// controller-runtime, it sets a logger that writes to standard error. The context ends on SIGINT or SIGTERM. If
+// the plugin is initialized already, the error wraps ErrInitialized.
 func InitWithOptions(o Options) (*synccontext.RegisterContext, error) { return instance.init(o) }
 
-// MustInit is InitWithOptions; it panics if that returns an error. Without an argument it
-// is Init; with several arguments, the last one is used.
+// MustInit is InitWithOptions, but panics if InitWithOptions returns an error. Without an argument
+// it is Init. With several arguments, it uses the last one.
 func MustInit(options ...Options) *synccontext.RegisterContext {
 	o := Options{}
 	for _, given := range options {
@@ -98,18 +100,18 @@ func MustInit(options ...Options) *synccontext.RegisterContext {
 	return reg
 }
 
-// Register adds an item to the Runner. The error wraps ErrHook for a hook and
-// ErrNotInitialized before Init.
+// Register adds an item to the Runner. The error wraps ErrHook if the item is a hook,
+// ErrNotInitialized if Init was not called, and syncer.ErrStarted after Start.
 func Register(item syncer.Base) error { return instance.register(item) }
 
-// MustRegister is Register; it panics on an error.
+// MustRegister is Register, but panics if Register returns an error.
 func MustRegister(item syncer.Base) { must(Register(item)) }
 
-// Start runs the registered items until SIGINT or SIGTERM, which is no error, or until
-// one of them fails.
+// Start runs the registered items. It returns nil after SIGINT or SIGTERM, and an error if an item
+// fails or if Init was not called (ErrNotInitialized).
 func Start() error { return instance.start() }
 
-// MustStart is Start; it panics on an error.
+// MustStart is Start, but panics if Start returns an error.
 func MustStart() { must(Start()) }
 
 // must panics if the error is not nil.
@@ -119,7 +121,7 @@ func must(err error) {
 	}
 }
 
-// init implements InitWithOptions.
+// init performs InitWithOptions.
 func (p *plugin) init(o Options) (*synccontext.RegisterContext, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +144,7 @@ func (p *plugin) init(o Options) (*synccontext.RegisterContext, error) {
 	return reg, nil
 }
 
-// register implements Register.
+// register performs Register.
 func (p *plugin) register(item syncer.Base) error {
 	runner, _, err := p.initialized()
 	if err != nil {
@@ -155,7 +157,7 @@ func (p *plugin) register(item syncer.Base) error {
 	return runner.Register(item)
 }
 
-// start implements Start.
+// start performs Start.
 func (p *plugin) start() error {
 	runner, ctx, err := p.initialized()
 	if err != nil {
@@ -165,7 +167,7 @@ func (p *plugin) start() error {
 	return runner.Start(ctx)
 }
 
-// initialized returns the Runner and the context, or ErrNotInitialized.
+// initialized returns the Runner and the context. Before Init it returns ErrNotInitialized.
 func (p *plugin) initialized() (*syncer.Runner, context.Context, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

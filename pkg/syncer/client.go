@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// recordingClient is a client that records its writes of one kind, so that no pass
-// acts on a cache that does not show them yet.
+// A recordingClient is a client that records its writes of one kind in the tracker. A pass can then
+// detect that a cache does not contain these writes yet.
 type recordingClient struct {
 	client.Client
 

@@ -31,7 +31,8 @@ type clusterManager struct {
 
 var _ manager.Manager = clusterManager{}
 
-// GetCache returns the overriding cache, if there is one, else that of the cluster.
+// GetCache returns the cache that replaces the cluster's cache, or the cluster's cache if there is
+// none.
 func (t clusterManager) GetCache() ctrlcache.Cache {
 	if t.cache != nil {
 		return t.cache
@@ -45,7 +46,8 @@ func (t clusterManager) Add(r manager.Runnable) error {
 	return nil
 }
 
-// Start waits for the end of a context. It does not start the cluster, which runs already.
+// Start blocks until its context or the context of the cluster ends. It does not start the cluster,
+// which is running already.
 func (t clusterManager) Start(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -82,9 +84,9 @@ func (t clusterManager) AddReadyzCheck(string, healthz.Checker) error  { return 
 func (t clusterManager) GetWebhookServer() webhook.Server              { return nil }
 func (t clusterManager) GetConverterRegistry() conversion.Registry     { return nil }
 
-// A scopedCache is the shared cache of the host for one virtual cluster. When the context
-// of the virtual cluster ends, its handlers are removed from the informers, which keep
-// running for the other clusters.
+// A scopedCache is the shared cache of the host, limited to the lifetime of one virtual cluster.
+// When the context of the virtual cluster ends, the handlers that were added through this cache are
+// removed from the informers. The informers keep running for the other clusters.
 type scopedCache struct {
 	ctrlcache.Cache
 

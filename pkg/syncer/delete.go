@@ -9,10 +9,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/syncer/internal/passcontext"
 )
 
-// DeleteObject deletes a host object with its UID and resourceVersion as
-// preconditions: if the object was changed or replaced since it was read, the error
-// is a conflict. An object that does not exist is no error. In a pass without a
-// virtual object, a live read first confirms that the virtual object does not exist.
+// DeleteObject deletes a host object. The request has the UID and resourceVersion of pObj as
+// preconditions: if the object was changed or replaced since it was read, the error is a conflict.
+// It returns no error if the object does not exist.
+//
+// If the current pass found no virtual object, DeleteObject first reads the virtual object from the
+// API server. If it exists, or if another cluster answers, DeleteObject returns an error and
+// deletes nothing.
+//
+// With LegacyOptions there are neither preconditions nor a live read.
 func DeleteObject(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {
 	var opts []client.DeleteOption
 	p := passcontext.From(ctx.Context)
@@ -33,8 +38,8 @@ func DeleteObject(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result
 	return ctrl.Result{}, err
 }
 
-// deletePreconditions returns the preconditions that limit a delete to the object
-// that was read. An empty UID or version is no precondition.
+// deletePreconditions returns preconditions with the UID and resourceVersion of the object. It
+// omits an empty UID or version.
 func deletePreconditions(obj client.Object) []client.DeleteOption {
 	p := client.Preconditions{}
 	if uid := obj.GetUID(); uid != "" {

@@ -22,13 +22,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ErrNotLeader is returned, wrapped, for a write to either cluster after the lease of
-// the leader election has expired. The request is not sent.
+// ErrNotLeader is returned, wrapped, for a write to either cluster after the lease of this process
+// has expired. The request is not sent.
 var ErrNotLeader = errors.New("this process is no longer the leader")
 
-// A LeaderElection elects one of several processes; only the leader syncs. The zero
-// value uses the defaults below. The lease is in the target namespace on the host; the
-// process needs the permission to get, create and update it.
+// LeaderElection configures the election of one process among several. Only the leader syncs. The
+// zero value uses the default of each field. The lease is in the target namespace on the host. The
+// process needs the permission to get, create and update leases there.
 type LeaderElection struct {
 	// LeaseName is the name of the lease. Programs that sync different kinds for the
 	// same virtual cluster need different names. Default: "syncer-" followed by
@@ -39,12 +39,12 @@ type LeaderElection struct {
 	// Default: the host name, which in a pod is the name of the pod.
 	Identity string
 
-	// LeaseDuration is how long other candidates wait after the last renewal that they
-	// observed before they take the lease. Default: 15 seconds.
+	// LeaseDuration is how long other candidates wait after the last renewal that they observed. Then
+	// they take the lease. Default: 15 seconds.
 	LeaseDuration time.Duration
 
-	// RenewDeadline is how long the leader retries to renew the lease before it gives
-	// up leadership. It must be less than LeaseDuration. Default: 10 seconds.
+	// RenewDeadline is how long the leader tries to renew the lease before it gives up leadership. It
+	// must be less than LeaseDuration. Default: 10 seconds.
 	RenewDeadline time.Duration
 
 	// RetryPeriod is the interval between attempts to acquire or renew the lease.
@@ -52,8 +52,8 @@ type LeaderElection struct {
 	RetryPeriod time.Duration
 }
 
-// complete sets the defaults. It returns an error for an invalid name and for durations
-// with which no process could lead.
+// complete sets the defaults. It returns an error for an invalid name, and for durations with which
+// no process could lead.
 func (e LeaderElection) complete(name string) (LeaderElection, error) {
 	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = cmp.Or(e.LeaseDuration, 15*time.Second),
 		cmp.Or(e.RenewDeadline, 10*time.Second), cmp.Or(e.RetryPeriod, 2*time.Second)
@@ -75,9 +75,9 @@ func (e LeaderElection) complete(name string) (LeaderElection, error) {
 	return e, errors.Wrap(err, "cannot read the host name: set Identity")
 }
 
-// configure enables leader election in the options of a manager and returns its lease.
-// The lease is released when the manager stops, so that the next leader need not wait for
-// it to expire.
+// configure enables leader election in the options of a manager and returns its lease. When the
+// manager stops, it releases the lease, so that the next leader does not wait for the lease to
+// expire.
 func (e LeaderElection) configure(
 	host *rest.Config, namespace string, mo *ctrl.Options, restores *controller.RestoreDetector,
 ) (*controller.Lease, error) {
@@ -99,9 +99,9 @@ func (e LeaderElection) configure(
 	return lease, nil
 }
 
-// A fence is a transport that sends writes only while this process holds the lease. A
-// process that was suspended for longer than its lease would otherwise send the writes
-// it was about to send.
+// A fence is a transport that sends writes only while this process holds the lease. Without it, a
+// process that was suspended for longer than its lease would send the writes that it was about to
+// send before.
 type fence struct {
 	lease *controller.Lease
 	clock clock.PassiveClock
@@ -119,8 +119,8 @@ func withFence(config *rest.Config, lease *controller.Lease) *rest.Config {
 	return config
 }
 
-// RoundTrip sends reads always and writes until the lease expires; then it returns
-// ErrNotLeader.
+// RoundTrip always sends reads. It sends a write only before the lease expires; after that it
+// returns ErrNotLeader.
 func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || f.clock.Now().Before(f.lease.Deadline()) {
 		return f.next.RoundTrip(r)

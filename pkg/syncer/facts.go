@@ -35,9 +35,8 @@ func (p *pass) readObjects() error {
 	return nil
 }
 
-// hostNames returns the names that the image can have on the host. If the translator
-// needs the virtual object and it does not exist, these are the names that images had
-// before.
+// hostNames returns the names that the image can have on the host. If the virtual object does not
+// exist and the translator needs it, the result is the host names that the tracker has recorded.
 func (p *pass) hostNames() []types.NamespacedName {
 	if host := p.r.syncer.VirtualToPhysical(p.req, p.vObj); host.Name != "" {
 		return []types.NamespacedName{host}
@@ -62,7 +61,7 @@ func getOrNil(
 	return into, nil
 }
 
-// facts returns the input of the next decision.
+// facts returns the input of the next call of lifecycle.Decide.
 func (p *pass) facts() (lifecycle.Facts, error) {
 	f := lifecycle.Facts{
 		Stale:           p.r.tracker.isStale(virtual, p.req, p.vObj) || p.r.tracker.isStale(physical, p.host, p.pObj),
@@ -89,18 +88,18 @@ func (p *pass) facts() (lifecycle.Facts, error) {
 	return f, err
 }
 
-// uidMismatch reports whether the host object is the image of a former object with this
-// name in this virtual cluster. An image without a UID annotation, as earlier versions
-// wrote it, counts as the image of the current object.
+// uidMismatch reports whether the host object is the image of a former object with this name in
+// this virtual cluster. An image without a UID annotation, which earlier versions wrote, counts as
+// the image of the current object.
 func (p *pass) uidMismatch() bool {
 	uid := p.pObj.GetAnnotations()[translator.UIDAnnotation]
 	return p.r.options.UIDPolicy != UIDIgnore && uid != "" && uid != string(p.vObj.GetUID()) &&
 		p.r.hasMarks(p.req, p.pObj) && !p.r.fromOtherCluster(p.req, p.pObj, p.vObj)
 }
 
-// hasMarks reports whether a host object has the ownership annotations of this virtual
-// name and the label of this virtual cluster. The annotations alone prove nothing:
-// objects of another virtual cluster have the same ones.
+// hasMarks reports whether a host object has the ownership annotations of this virtual name and the
+// label of this virtual cluster. It checks the label because objects of another virtual cluster can
+// have the same annotations.
 func (r *reconciler) hasMarks(v types.NamespacedName, pObj client.Object) bool {
 	a := pObj.GetAnnotations()
 	if a[translator.NameAnnotation] != v.Name || a[translator.NamespaceAnnotation] != v.Namespace {
@@ -109,9 +108,9 @@ func (r *reconciler) hasMarks(v types.NamespacedName, pObj client.Object) bool {
 	return r.names.IsManaged(pObj) || r.names.IsManagedCluster(r.reg.TargetNamespace, pObj)
 }
 
-// foreignReason returns why a virtual name does not own a host object, or "" if it
-// does. A conflict policy may take a host object over for an existing virtual object;
-// it never applies to an object that is to be deleted.
+// foreignReason returns why a virtual name does not own a host object. It returns "" if the virtual
+// name owns the host object, or if a conflict policy takes the host object over. A conflict policy
+// never applies to a virtual object that is to be deleted.
 func (r *reconciler) foreignReason(v types.NamespacedName, pObj, vObj client.Object) (string, error) {
 	overwrite := r.options.OnConflict == ConflictOverwrite
 	if vObj != nil && overwrite {
@@ -143,9 +142,9 @@ func (r *reconciler) foreignReason(v types.NamespacedName, pObj, vObj client.Obj
 	}
 }
 
-// VirtualName returns the virtual name of a host object for which IsManaged is true, or
-// an empty name if it has none. It returns an error if the lookup fails: see
-// translator.NameLookup.
+// VirtualName returns the virtual name of a host object for which IsManaged returns true. It
+// returns an empty name if the host object has no virtual name, and an error if the lookup fails
+// (see translator.NameLookup).
 func VirtualName(s translator.NameTranslator, pObj client.Object) (types.NamespacedName, error) {
 	if l, ok := As[translator.NameLookup](s); ok {
 		return l.LookupVirtual(pObj)
@@ -162,9 +161,9 @@ func VirtualName(s translator.NameTranslator, pObj client.Object) (types.Namespa
 	return s.PhysicalToVirtual(pObj), nil
 }
 
-// fromOtherCluster reports whether a host object is the image of an object in another
-// virtual cluster, either one with the same name or one that answered at the same
-// address. If the UID of the object matches, the UID of the cluster is ignored.
+// fromOtherCluster reports whether a host object is the image of an object in another virtual
+// cluster. That cluster has the same name as this one, or answered at the same address. If the
+// image has the UID of vObj, the UID of the cluster is ignored.
 func (r *reconciler) fromOtherCluster(v types.NamespacedName, pObj, vObj client.Object) bool {
 	a := pObj.GetAnnotations()
 	cluster := a[translator.ClusterAnnotation]

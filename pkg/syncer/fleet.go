@@ -15,9 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// SetupMulticluster adds a Fleet to a manager of multicluster-runtime. R is the
-// interface that mgr.Add accepts and N the type of its cluster names; both are inferred.
-// It returns an error if a Fleet does not implement R.
+// SetupMulticluster creates a Fleet and adds it to a manager of multicluster-runtime. The type
+// parameters are inferred: N is the type of cluster names, and R the interface that mgr.Add
+// accepts. It returns an error if a Fleet does not implement R.
 func SetupMulticluster[N ~string, R any](
 	mgr interface{ Add(r R) error }, host cluster.Cluster,
 	newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error),
@@ -29,9 +29,9 @@ func SetupMulticluster[N ~string, R any](
 	return errors.Wrap(mgr.Add(r), "cannot add a fleet to the manager")
 }
 
-// A Fleet runs one syncer for each of many virtual clusters that are added and removed
-// at run time. All share one host and its cache. Create a Fleet with NewFleet. It is
-// safe for concurrent use.
+// A Fleet runs one syncer for each virtual cluster. Virtual clusters are added and removed at run
+// time. All syncers use one host and share its cache. Create a Fleet with NewFleet. It is safe for
+// concurrent use.
 type Fleet[N ~string] struct {
 	host      cluster.Cluster
 	newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error)
@@ -44,11 +44,12 @@ type Fleet[N ~string] struct {
 	controllers map[N]*sync.WaitGroup // per name: the controllers started last and all before them
 }
 
-// NewFleet returns a Fleet. The caller runs the host cluster; its cache must contain
-// the namespaces of the host objects. newSyncer creates the syncer of one virtual
-// cluster. In the context that it receives, the name of the virtual cluster is the
-// suffix of host names and the target namespace; newSyncer may change the context
-// before it uses it.
+// NewFleet returns a Fleet. newSyncer creates the syncer of one virtual cluster. In the context
+// that newSyncer receives, the suffix of host names and the target namespace are the name of the
+// virtual cluster. newSyncer may change the context before it uses it.
+//
+// The caller starts the host cluster. The cache of the host must contain the namespaces of the host
+// objects.
 func NewFleet[N ~string](
 	host cluster.Cluster, newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error),
 ) *Fleet[N] {
@@ -59,8 +60,8 @@ func NewFleet[N ~string](
 	}
 }
 
-// Start runs the syncers until the context ends, and returns when all have stopped.
-// Call it once.
+// Start runs the syncers until the context ends, and returns when all syncers have stopped. Call it
+// once.
 func (f *Fleet[N]) Start(ctx context.Context) error {
 	close(f.started)
 	<-ctx.Done()
@@ -69,11 +70,13 @@ func (f *Fleet[N]) Start(ctx context.Context) error {
 	return nil
 }
 
-// Engage creates, initializes and registers the syncer of a virtual cluster. The syncer
-// runs from Start until the context ends. If a cluster with the same name was engaged
-// before, the new syncer waits until the former one has stopped. Create the cluster from
-// a configuration returned by Guard, which also detects that the cluster was restored;
-// for the host call clusters.OnRestored.
+// Engage creates, initializes and registers the syncer of a virtual cluster. The syncer runs from
+// Start until ctx ends. If a cluster with the same name was engaged before, the new syncer waits
+// until the former one has stopped. After the Fleet has stopped, Engage returns an error.
+//
+// Create the cluster from a configuration returned by Guard, which also detects that the virtual
+// cluster was restored. To detect that the host was restored, call clusters.OnRestored for its
+// configuration.
 func (f *Fleet[N]) Engage(ctx context.Context, name N, virtual cluster.Cluster) error {
 	if err := f.ctx.Err(); err != nil {
 		return errors.Wrapf(err, "cannot engage the virtual cluster %q: the fleet has stopped", name)
@@ -101,7 +104,7 @@ func (f *Fleet[N]) Engage(ctx context.Context, name N, virtual cluster.Cluster) 
 	return errors.Wrapf(err, "cannot engage the virtual cluster %q", name)
 }
 
-// registerSyncer creates and registers one syncer, in the same steps as a Runner.
+// registerSyncer creates and registers one syncer. The steps are the same as in a Runner.
 func registerSyncer[N ~string](
 	reg *synccontext.RegisterContext, name N,
 	newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error),
@@ -126,8 +129,9 @@ func registerSyncer[N ~string](
 	return addItem(reg, s)
 }
 
-// startFunc returns a function that starts a controller of a virtual cluster once the
-// fleet has started and all controllers engaged before under this name have stopped.
+// startFunc returns a function that starts a controller of a virtual cluster. The controller waits
+// until the fleet has started, and until all controllers that were engaged before under this name
+// have stopped.
 func (f *Fleet[N]) startFunc(ctx context.Context, name N, l logr.Logger) func(manager.Runnable) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,18 +18,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Guard returns a copy of a configuration that accepts lists and watches only from the
-// cluster that answers now, and the UID that identifies it: that of its kube-system
-// namespace. Whenever a list or watch begins, the UID is read again before the response
-// is returned. So a cache is never filled by another cluster at the same address, or by
-// the same cluster after it lost its data. As soon as that is detected, every request
-// fails with ErrVirtualClusterReplaced and is not sent, until the original cluster
-// answers again. The cost is one request per list or watch that begins.
+// Guard returns a copy of a configuration that accepts lists and watches only from the cluster that
+// answers now. It also returns the UID that identifies this cluster, the UID of its kube-system
+// namespace.
 //
-// If the cluster was restored to an earlier state, caches of the configuration list
-// everything again, and a message is logged: see clusters.OnRestored.
+// Whenever a list or watch begins, the UID is read again before the response is returned. So a
+// cache is never filled by another cluster at the same address, or by the same cluster after it
+// lost its data. If the UID differs, every request fails with ErrVirtualClusterReplaced and is not
+// sent, until the original cluster answers again. Guard costs one request per list or watch that
+// begins.
 //
-// NewRegisterContext guards its virtual cluster. Use Guard for managers that you create
+// If the cluster was restored to an earlier state, the caches of the configuration list everything
+// again, and a message is logged: see clusters.OnRestored.
+//
+// NewRegisterContext calls Guard for its virtual cluster. Use Guard for managers that you create
 // yourself.
 func Guard(ctx context.Context, config *rest.Config) (*rest.Config, types.UID, error) {
 	unguarded, err := client.New(config, client.Options{Mapper: namespaceMapper()})
@@ -55,14 +57,14 @@ func Guard(ctx context.Context, config *rest.Config) (*rest.Config, types.UID, e
 	return guarded, s.uid, nil
 }
 
-// namespaceMapper maps the kind Namespace, so that no discovery is needed to read one.
+// namespaceMapper maps only the kind Namespace, so that reading a namespace needs no discovery.
 func namespaceMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Namespace"), meta.RESTScopeRoot)
 	return mapper
 }
 
-// A guardTransport returns lists and watches of one cluster only.
+// A guardTransport is a transport that returns lists and watches of one cluster only.
 type guardTransport struct {
 	*identityGuard
 
@@ -97,8 +99,8 @@ type identityGuard struct {
 	replaced atomic.Bool // the last check found another cluster
 }
 
-// verify returns an error unless the original cluster answers. It logs when another
-// cluster takes its place and when it is back.
+// verify returns an error unless the original cluster answers. It logs when another cluster starts
+// to answer, and when the original cluster answers again.
 func (p *identityGuard) verify(ctx context.Context) error {
 	err := p.identity.verify(ctx)
 	switch {

@@ -15,27 +15,26 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrVirtualClusterReplaced is returned, wrapped, if the UID of the kube-system namespace
-// of the virtual cluster differs from the one at the start: another cluster answers at
-// its address, or it lost its data.
+// ErrVirtualClusterReplaced is returned, wrapped, if the UID of the virtual cluster's kube-system
+// namespace is not the UID that was read at the start. Then another cluster answers at its address,
+// or the virtual cluster lost its data.
 var ErrVirtualClusterReplaced = errors.New("another cluster answers in place of the virtual cluster")
 
 // errCacheStale ends a pass whose virtual cache differs from the API server. The event
 // that updates the cache triggers the next pass.
 var errCacheStale = errors.New("the virtual cache is behind")
 
-// ErrHostReplaced is returned, wrapped, if the UID of the kube-system namespace of the
-// host differs from the one at the start.
+// ErrHostReplaced is returned, wrapped, if the UID of the host's kube-system namespace is not the
+// UID that was read at the start.
 var ErrHostReplaced = errors.New("another cluster answers in place of the host")
 
-// A HostIdentity identifies the host, and confirms that a host object is gone. It is for
-// syncers that delete virtual objects whose host object no longer exists. It is safe for
-// concurrent use. Create one with NewHostIdentity.
+// A HostIdentity identifies the host and confirms that a host object is gone. Use it in a syncer
+// that deletes virtual objects whose host object no longer exists. Create it with NewHostIdentity.
+// It is safe for concurrent use.
 type HostIdentity struct{ check *identityCheck }
 
-// NewHostIdentity returns the HostIdentity of the host that answers now, identified by the
-// UID of its kube-system namespace. The process needs the permission to get that
-// namespace.
+// NewHostIdentity reads the UID of the host's kube-system namespace and returns a HostIdentity for
+// it. The process needs the permission to get this namespace.
 func NewHostIdentity(ctx context.Context, reg *synccontext.RegisterContext) (*HostIdentity, error) {
 	s := &identityCheck{reader: reg.PhysicalManager.GetAPIReader(), cluster: "host", replacedErr: ErrHostReplaced}
 	var err error
@@ -46,11 +45,12 @@ func NewHostIdentity(ctx context.Context, reg *synccontext.RegisterContext) (*Ho
 // UID returns the UID of the host's kube-system namespace.
 func (h *HostIdentity) UID() types.UID { return h.check.uid }
 
-// Gone returns nil if the host has no object of that kind and name. It reads the object
-// from the API server and verifies the identity of the host before and after the read.
-// empty determines the kind and is not changed. If the object exists, the error is a
-// conflict; a syncer that returns it is requeued. If another cluster answers, the error
-// wraps ErrHostReplaced.
+// Gone returns nil if the host has no object of this kind and name. It reads the object from the
+// API server, and verifies the identity of the host before and after this read. empty is an object
+// of the kind; Gone does not change it.
+//
+// If the object exists, the error is a conflict; a syncer that returns this error is requeued. If
+// another cluster answers, the error wraps ErrHostReplaced.
 func (h *HostIdentity) Gone(ctx context.Context, empty client.Object, name types.NamespacedName) error {
 	err := h.check.confirm(ctx, empty, name, "")
 	if errors.Is(err, errCacheStale) {
@@ -71,8 +71,8 @@ type identityCheck struct {
 	replacedErr error         // returned if another cluster answers
 }
 
-// newIdentityCheck returns a check for the virtual cluster with that UID and verifies
-// it. With an empty UID the check is for the cluster that answers now.
+// newIdentityCheck returns a check for the virtual cluster with this UID and verifies it. If uid is
+// empty, it reads the UID of the cluster that answers now.
 func newIdentityCheck(ctx context.Context, reader client.Reader, uid types.UID) (*identityCheck, error) {
 	s := &identityCheck{reader: reader, uid: uid, cluster: virtualCluster, replacedErr: ErrVirtualClusterReplaced}
 	if uid != "" {
@@ -83,8 +83,8 @@ func newIdentityCheck(ctx context.Context, reader client.Reader, uid types.UID) 
 	return s, err
 }
 
-// readIdentity returns the UID of the kube-system namespace of a cluster, which changes
-// only if the cluster loses its data.
+// readIdentity returns the UID of the kube-system namespace of a cluster. The UID changes only if
+// the cluster loses its data.
 func readIdentity(ctx context.Context, reader client.Reader, of string) (types.UID, error) {
 	// Read the whole object: a metadata-only read may be served by a cache.
 	ns := &corev1.Namespace{}
@@ -92,9 +92,9 @@ func readIdentity(ctx context.Context, reader client.Reader, of string) (types.U
 	return ns.UID, errors.Wrapf(err, "cannot read the namespace kube-system of the %s, by which it is known", of)
 }
 
-// confirm returns nil if the API server has the object with that UID, or no object if
-// the UID is empty. The cluster is verified before and after the read, so that one of the
-// checks fails if the cluster is replaced in between.
+// confirm returns nil if the API server has the object with this UID, or, for an empty UID, if it
+// has no object. It verifies the cluster before and after the read, so that a replacement of the
+// cluster in between is detected.
 func (s *identityCheck) confirm(
 	ctx context.Context, empty client.Object, name types.NamespacedName, uid types.UID,
 ) error {
@@ -118,7 +118,7 @@ func (s *identityCheck) confirm(
 	}
 }
 
-// verify returns nil if the cluster that answers is the one at the start.
+// verify returns nil if the UID of the cluster is the UID at the start.
 func (s *identityCheck) verify(ctx context.Context) error {
 	now, err := readIdentity(ctx, s.reader, s.cluster)
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *identityCheck) verify(ctx context.Context) error {
 	return nil
 }
 
-// readFailed interprets an error of readIdentity: a missing kube-system namespace means
-// that another cluster answers; any other error proves nothing.
+// readFailed interprets an error of readIdentity. If the namespace kube-system is missing, another
+// cluster answers. Any other error proves nothing.
 func (s *identityCheck) readFailed(err error) error {
 	switch {
 	case gone.Answered(err, metav1.NamespaceSystem):

@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A podEnvironment returns the configuration of the cluster and the namespace in which a
-// pod runs, or an error outside of a pod.
+// A podEnvironment returns the client configuration and the namespace of the pod. Both functions
+// return an error outside of a pod.
 type podEnvironment struct {
 	config    func() (*rest.Config, error)
 	namespace func() (string, error)
@@ -24,8 +24,8 @@ var inClusterEnvironment = podEnvironment{config: rest.InClusterConfig, namespac
 	return string(bytes.TrimSpace(text)), err
 }}
 
-// complete sets the defaults, among them the cluster of the pod as the host, and returns
-// an error for missing options and invalid names.
+// complete sets the defaults, for example the cluster of the pod as the host. It returns an error
+// for missing options and invalid names.
 func (o RegisterOptions) complete(in podEnvironment) (RegisterOptions, error) {
 	if o.Virtual == nil || o.Name == "" {
 		return o, errors.New("Virtual and Name are required")

@@ -26,17 +26,16 @@ const (
 	reviewBurst   = 10
 )
 
-// A metricsAuthorizer serves metrics to users that the host's API server allows to get
-// the path. It sends a TokenReview and a SubjectAccessReview per request. (The filter of
-// controller-runtime's package filters needs the module k8s.io/apiserver.)
+// A metricsAuthorizer serves metrics to users that the host's API server allows to get the path of
+// the request. It sends a TokenReview and a SubjectAccessReview per request. (The filter in
+// controller-runtime's package filters would require the module k8s.io/apiserver.)
 type metricsAuthorizer struct {
 	tokenReviews  authenticationclient.TokenReviewInterface
 	accessReviews authorizationclient.SubjectAccessReviewInterface
 }
 
-// newMetricsFilter returns the filter of the metrics server. The process needs the
-// permission to create token reviews and subject access reviews, as the role
-// system:auth-delegator grants it.
+// newMetricsFilter returns the filter of the metrics server. The process needs the permission to
+// create token reviews and subject access reviews, for example with the role system:auth-delegator.
 func newMetricsFilter(host *rest.Config) (metricsserver.Filter, error) {
 	host = rest.AddUserAgent(rest.CopyConfig(host), "metrics")
 	host.RateLimiter, host.QPS, host.Burst = nil, reviewQPS, reviewBurst
@@ -94,8 +93,7 @@ func (g metricsAuthorizer) authorize(ctx context.Context, r *http.Request) (int,
 	}
 }
 
-// newAccessReview returns the review of a user's permission for the verb and path of a
-// request.
+// newAccessReview returns the access review for a user and the verb and path of a request.
 func newAccessReview(user authenticationv1.UserInfo, r *http.Request) *authorizationv1.SubjectAccessReview {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for key, values := range user.Extra {

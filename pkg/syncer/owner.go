@@ -16,8 +16,8 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ownerCacheTTL is how long the UID of the owner is cached. An object that is created
-// within that time with the UID of a deleted service is garbage collected and created
+// ownerCacheTTL is how long the UID of the owner is cached. If the service is recreated within that
+// time, a new host object may get the former UID. Such an object is garbage collected and created
 // again.
 const ownerCacheTTL = time.Second
 
@@ -33,8 +33,8 @@ type ownerService struct {
 	readAt time.Time
 }
 
-// newOwnerService reads the service that owns host objects. It returns nil if the options
-// name none.
+// newOwnerService reads the service that owns host objects. It returns nil if the options name no
+// owner.
 func newOwnerService(ctx context.Context, host *rest.Config, o RegisterOptions) (*ownerService, error) {
 	if !o.SetOwner || o.ServiceName == "" {
 		return nil, nil
@@ -73,8 +73,8 @@ func (o *ownerService) currentUID(ctx context.Context) (types.UID, error) {
 	return service.UID, nil
 }
 
-// An ownerUpdater replaces the UID of the owner that the process started with by the
-// current one in objects that are about to be created.
+// An ownerUpdater replaces the UID of the owner in objects that are about to be created. It
+// replaces the UID that the owner had when the process started by the current UID.
 type ownerUpdater struct {
 	startUID   types.UID // of the owner when the process started
 	currentUID func(context.Context) (types.UID, error)
@@ -92,8 +92,8 @@ func newOwnerUpdater(reg *synccontext.RegisterContext) *ownerUpdater {
 	return nil
 }
 
-// updateOwner sets the current UID of the owner in an object without a UID, which does
-// not exist yet. Other owner references stay as they are.
+// updateOwner sets the current UID of the owner in an object. It does nothing if the object has a
+// UID, because the object then exists already. It does not change other owner references.
 func (r *ownerUpdater) updateOwner(ctx context.Context, obj metav1.Object) error {
 	if r == nil || obj.GetUID() != "" {
 		return nil

@@ -82,8 +82,8 @@ func (p *pass) act(action lifecycle.Action) (ctrl.Result, error) {
 	}
 }
 
-// confirm compares the virtual cache with a live read, once in a pass. It returns an
-// error if they differ or another cluster answers.
+// confirm compares the virtual cache with a live read, once in a pass. It returns an error if the
+// cache and the API server differ, or if another cluster answers.
 func (p *pass) confirm(ctx context.Context) error {
 	if p.confirmed || p.r.options.ConfirmAbsence == ConfirmCached {
 		return nil
@@ -97,8 +97,8 @@ func (p *pass) confirm(ctx context.Context) error {
 	return err
 }
 
-// patchFinalizer adds or removes the syncer's finalizer with an optimistic lock. If the
-// virtual object is gone, the error is a stale read.
+// patchFinalizer adds or removes the syncer's finalizer with an optimistic lock. If the virtual
+// object is gone, it returns a staleError.
 func (p *pass) patchFinalizer(change func(client.Object, string) bool) error {
 	before := p.vObj.DeepCopyObject().(client.Object)
 	if !change(p.vObj, p.r.finalizer) {
@@ -113,8 +113,8 @@ func (p *pass) patchFinalizer(change func(client.Object, string) bool) error {
 	return err
 }
 
-// syncDown calls SyncDown. If the host name turns out to be taken, the cache was stale: a
-// live read of the host object distinguishes a conflict from a stale read of the own image.
+// syncDown calls SyncDown. If SyncDown fails because the host name is taken, the cache was stale.
+// Then a live read of the host object distinguishes a conflict from the syncer's own image.
 func (p *pass) syncDown() (ctrl.Result, error) {
 	result, err := p.r.syncer.SyncDown(p.sync, p.vObj)
 	if p.r.options.legacy || !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) {
@@ -136,7 +136,8 @@ func (p *pass) syncDown() (ctrl.Result, error) {
 	return p.reportConflict(there)
 }
 
-// reportConflict emits an event for a foreign host object and waits for the name.
+// reportConflict emits an event about a foreign host object, and registers the virtual object as a
+// waiter for the host name.
 func (p *pass) reportConflict(pObj client.Object) (ctrl.Result, error) {
 	err := conflictError{p.foreignReason}
 	p.r.options.Recorder.Event(p.vObj, event.Warning(ReasonConflict, errors.Wrapf(err, "%s", p.host)))
@@ -147,8 +148,8 @@ func (p *pass) reportConflict(pObj client.Object) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// awaitName waits for the host name. It reads the cache again after it has registered as
-// a waiter: if the host object changed in between, its event was missed.
+// awaitName registers the virtual object as a waiter for the host name. Then it reads the cache
+// again: if the host object changed before the registration, its event did not enqueue the waiter.
 func (p *pass) awaitName(pObj client.Object) (ctrl.Result, error) {
 	p.r.tracker.addWaiter(p.req, p.host)
 	now, err := getOrNil(p.ctx, p.r.reg.PhysicalManager.GetClient(), p.r.syncer.Resource(), p.host)

@@ -18,9 +18,9 @@ import (
 // addressDisabled is the bind address that disables a server.
 const addressDisabled = "0"
 
-// newProcessManager returns the manager for probes, metrics and the leader election of
-// the process, and the lease of the election. Both are nil if the options enable none of
-// them; the lease is nil without leader election.
+// newProcessManager returns the manager for probes, metrics and leader election, and the lease of
+// the election. The manager is nil if the options enable none of these. The lease is nil without
+// leader election.
 func newProcessManager(
 	host *rest.Config, o RegisterOptions, restores *controller.RestoreDetector,
 ) (manager.Manager, *controller.Lease, error) {
@@ -47,8 +47,8 @@ func newProcessManager(
 	return m, lease, errors.Wrap(err, "cannot serve probes")
 }
 
-// metricsOptions returns the options of the metrics server: with TLS and authorization
-// unless insecure.
+// metricsOptions returns the options of the metrics server. Unless insecure is true, they enable
+// TLS and authorization.
 func metricsOptions(host *rest.Config, address string, insecure bool) metricsserver.Options {
 	out := metricsserver.Options{BindAddress: address, SecureServing: !insecure}
 	if !insecure {

@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// finalizerPrefix is the prefix of the finalizer that keeps a virtual object until its
-// host object is gone. The name of the syncer is the rest.
+// finalizerPrefix is the prefix of the finalizer that keeps a virtual object until its host object
+// is gone. The finalizer is the prefix followed by the name of the syncer.
 const finalizerPrefix = "syncer.moorage.dev/"
 
 // A reconciler synchronizes the objects of one syncer.
@@ -35,8 +35,8 @@ type reconciler struct {
 	log       logging.Logger
 }
 
-// newReconciler returns the reconciler of a syncer. Without ConfirmCached it reads the
-// identity of the virtual cluster, which must answer.
+// newReconciler returns the reconciler of a syncer. Unless ConfirmAbsence is ConfirmCached, it
+// reads the identity of the virtual cluster, and returns an error if the cluster does not answer.
 func newReconciler(reg *synccontext.RegisterContext, s Syncer, o Options) (*reconciler, error) {
 	o, err := o.complete(reg, s.Name())
 	if err != nil {
@@ -80,9 +80,10 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.starter.around(sync, req, func() (ctrl.Result, error) { return p.report(p.run()) })
 }
 
-// NewCallContext returns a context for calling a syncer without its controller, as
-// pkg/bridge does. Errors are returned without events. Host objects are written with the
-// field owner of the syncer's options; without an OptionsProvider the default applies.
+// NewCallContext returns a context for calling a syncer without its controller. Package bridge uses
+// it. Errors of the syncer are returned without events. Host objects are written with the
+// FieldOwner of the syncer's options. If the syncer is not an OptionsProvider, the default
+// FieldOwner is used.
 func NewCallContext(
 	ctx context.Context, reg *synccontext.RegisterContext, s Syncer, logName string,
 ) *synccontext.SyncContext {

@@ -19,10 +19,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// RegisterSyncer adds a controller for the syncer to the virtual manager. It uses the
-// options of the syncer if that is an OptionsProvider, else the defaults. Both managers
-// must have been started. The error wraps translate.ErrKindNotServed if one of the
-// clusters does not serve the kind.
+// RegisterSyncer adds a controller for the syncer to the virtual manager. If the syncer is an
+// OptionsProvider, its options are used; otherwise the defaults are used. Both managers must have
+// been started. The error wraps translate.ErrKindNotServed if one of the clusters does not serve
+// the kind.
 func RegisterSyncer(ctx *synccontext.RegisterContext, syncer Syncer) error {
 	var o Options
 	if p, ok := As[OptionsProvider](syncer); ok {
@@ -31,8 +31,8 @@ func RegisterSyncer(ctx *synccontext.RegisterContext, syncer Syncer) error {
 	return RegisterSyncerWithOptions(ctx, syncer, o)
 }
 
-// RegisterSyncerWithOptions is RegisterSyncer with the given options, which replace those
-// of an OptionsProvider.
+// RegisterSyncerWithOptions is RegisterSyncer with the given options. It ignores the options of an
+// OptionsProvider.
 func RegisterSyncerWithOptions(ctx *synccontext.RegisterContext, syncer Syncer, o Options) error {
 	if err := checkServed(ctx, syncer); err != nil {
 		return err
@@ -51,9 +51,9 @@ func RegisterSyncerWithOptions(ctx *synccontext.RegisterContext, syncer Syncer, 
 	return completeController(ctx, b, syncer, r)
 }
 
-// RegisterFakeSyncer adds a controller for the fake syncer to the virtual manager, with
-// one worker. Both managers must have been started. The error wraps
-// translate.ErrKindNotServed if the virtual cluster does not serve the kind.
+// RegisterFakeSyncer adds a controller with one worker for the fake syncer to the virtual manager.
+// Both managers must have been started. The error wraps translate.ErrKindNotServed if the virtual
+// cluster does not serve the kind.
 func RegisterFakeSyncer(ctx *synccontext.RegisterContext, syncer FakeSyncer) error {
 	if err := checkServed(ctx, syncer); err != nil {
 		return err
@@ -94,8 +94,8 @@ func completeController(ctx *synccontext.RegisterContext, b *builder.Builder, s 
 	return errors.Wrapf(b.Complete(r), "cannot start the controller of %q", s.Name())
 }
 
-// controllerOptions returns the options of a controller with n workers and the module's
-// rate limits.
+// controllerOptions returns the options of a controller with n workers and the rate limits of
+// package ratelimiter.
 func controllerOptions(n int) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: n,
@@ -104,8 +104,8 @@ func controllerOptions(n int) controller.Options {
 	}
 }
 
-// checkServed returns an error that names the cluster if a cluster does not serve the
-// kind of an item.
+// checkServed returns an error if a cluster does not serve the kind of an item. The error names the
+// cluster.
 func checkServed(ctx *synccontext.RegisterContext, item Base) error {
 	if s, ok := As[FakeSyncer](item); ok {
 		if err := checkKindServed(s.Resource(), map[string]manager.Manager{"virtual": ctx.VirtualManager}); err != nil {
@@ -121,9 +121,9 @@ func checkServed(ctx *synccontext.RegisterContext, item Base) error {
 	return nil
 }
 
-// checkKindServed returns an error that names the cluster if a cluster does not serve the
-// kind. Without this check the controller would wait for its cache without a message and
-// then stop its manager.
+// checkKindServed returns an error if a cluster does not serve the kind. The error names the
+// cluster. Without this check the controller would wait for its cache without a message and then
+// stop its manager.
 func checkKindServed(obj client.Object, in map[string]manager.Manager) error {
 	for side, m := range in {
 		kind, err := apiutil.GVKForObject(obj, m.GetScheme())

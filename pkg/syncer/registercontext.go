@@ -23,8 +23,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// RegisterOptions configure NewRegisterContext. Virtual and Name are required; outside of
-// a pod Physical and TargetNamespace are required, too.
+// RegisterOptions are the options of NewRegisterContext. Virtual and Name are required. Outside of
+// a pod, Physical and TargetNamespace are required as well.
 type RegisterOptions struct {
 	// Virtual is the client configuration of the virtual cluster.
 	Virtual *rest.Config
@@ -36,44 +36,44 @@ type RegisterOptions struct {
 	// Scheme contains the synchronized kinds. Default: the scheme of client-go.
 	Scheme *runtime.Scheme
 
-	// Name of the virtual cluster, a DNS label. It is the suffix of host names. Two
-	// virtual clusters that share a target namespace need different names.
+	// Name is the name of the virtual cluster, a DNS label. It is the suffix of host names. Virtual
+	// clusters that share a target namespace need different names.
 	Name string
 
-	// TargetNamespace is the namespace of the host objects. The cache of the host
-	// contains no other namespace. Default, without Physical: the namespace of the pod.
+	// TargetNamespace is the namespace of the host objects. The cache of the host contains only this
+	// namespace. Default, if Physical is nil: the namespace of the pod.
 	TargetNamespace string
 
-	// CurrentNamespace is the namespace on the host in which the process runs. Default:
-	// TargetNamespace, or without Physical the namespace of the pod.
+	// CurrentNamespace is the namespace on the host in which the process runs. Default: the namespace
+	// of the pod if Physical is nil, otherwise TargetNamespace.
 	CurrentNamespace string
 
 	// ServiceName is the service of the virtual cluster in the current namespace.
 	// Default: "", no service.
 	ServiceName string
 
-	// SetOwner makes that service the owner of host objects, so that they are garbage
-	// collected with it. The service is read again before a host object is created, at
-	// most once a second, because the UID changes if the service is recreated. While the
-	// service does not exist, no host object is created.
+	// SetOwner makes the service ServiceName the owner of host objects, so that they are garbage
+	// collected with it. Before a host object is created, the service is read again, at most once a
+	// second, because its UID changes if it is recreated. While the service does not exist, no host
+	// object is created.
 	SetOwner bool
 
-	// LeaderElection elects one of several processes as the one that syncs. Default: nil,
-	// no election; then only one process may run. It is off by default because it costs
-	// a request every two seconds and needs a permission.
+	// LeaderElection enables leader election, so that one of several processes syncs. It costs a
+	// request every two seconds and needs a permission. Default: nil, no election; then only one
+	// process may run.
 	LeaderElection *LeaderElection
 
-	// HealthAddress is the bind address of /healthz and /readyz, such as ":8081".
-	// Default: "", which like "0" opens no port.
+	// HealthAddress is the bind address of /healthz and /readyz, such as ":8081". "" and "0" open no
+	// port. Default: "".
 	HealthAddress string
 
-	// MetricsAddress is the bind address of /metrics, such as ":8443". Default: "",
-	// which like "0" opens no port.
+	// MetricsAddress is the bind address of /metrics, such as ":8443". "" and "0" open no port.
+	// Default: "".
 	MetricsAddress string
 
-	// MetricsInsecure serves metrics without TLS and authorization. Default: false:
-	// metrics are served over TLS, with a self-signed certificate generated at every
-	// start, to clients that the host's API server allows to get /metrics.
+	// MetricsInsecure serves metrics without TLS and authorization. If it is false, metrics are served
+	// over TLS, with a self-signed certificate generated at every start. Then only clients that the
+	// host's API server allows to get /metrics may read them. Default: false.
 	MetricsInsecure bool
 }
 
@@ -82,16 +82,18 @@ func (o RegisterOptions) currentNamespace() string {
 	return cmp.Or(o.CurrentNamespace, o.TargetNamespace)
 }
 
-// NewRegisterContext returns the context of a process, with managers for both clusters
-// that a Runner starts. It reads the identity of the virtual cluster, so that another
-// cluster at its address is detected later (see Guard), and the owner from the host. Logs
-// go to controller-runtime's logger. If the options enable probes, metrics or leader
-// election, the context has a third manager for them.
+// NewRegisterContext returns the context of a process with managers for both clusters. A Runner
+// starts these managers. If the options enable probes, metrics or leader election, the context has
+// a third manager for them. Logs go to controller-runtime's logger.
 //
-// If the API server of the host is restored to an earlier state, the manager of the host
-// and the Runner end with an error that is controller.ErrRestored; the next process lists
-// everything again. If the API server of the virtual cluster is restored, the Runner
-// continues, and only the caches of the virtual cluster are listed again.
+// NewRegisterContext reads the identity of the virtual cluster, so that another cluster at its
+// address is detected later (see Guard). If the options name an owner, it reads the owner from the
+// host.
+//
+// If the API server of the host is restored to an earlier state, the manager of the host and the
+// Runner end with an error that wraps controller.ErrRestored. The next process lists everything
+// again. If the API server of the virtual cluster is restored, the Runner continues, and only the
+// caches of the virtual cluster list everything again.
 func NewRegisterContext(ctx context.Context, o RegisterOptions) (*synccontext.RegisterContext, error) {
 	o, err := o.complete(inClusterEnvironment)
 	if err != nil {

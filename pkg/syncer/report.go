@@ -16,26 +16,26 @@ import (
 
 // Reasons of the events about virtual objects.
 const (
-	// ReasonSyncError: synchronization failed and is retried.
+	// ReasonSyncError means that synchronization failed. It is retried.
 	ReasonSyncError event.Reason = "SyncError"
 
-	// ReasonConflict: the host name is taken by a host object that the virtual object
-	// does not own. The host object is not changed.
+	// ReasonConflict means that the host name is taken by a host object that the virtual object does
+	// not own. The host object is not changed.
 	ReasonConflict event.Reason = "Conflict"
 )
 
-// ErrConflict is returned, wrapped, if the host name of a virtual object is taken by a
-// host object that the virtual object does not own.
+// ErrConflict is the conflict of a virtual object whose host name is taken by a host object that it
+// does not own. It is returned wrapped.
 var ErrConflict = errors.New("conflict")
 
-// A conflictError is an ErrConflict with its reason.
+// A conflictError is an ErrConflict with a reason.
 type conflictError struct{ reason string }
 
 func (e conflictError) Error() string { return "conflict: cannot sync virtual object as " + e.reason }
 
 func (conflictError) Is(target error) bool { return target == ErrConflict }
 
-// A staleError ends a pass that acted on a stale read. The pass is requeued without an
+// A staleError is the error of a pass that acted on a stale read. The pass is requeued without an
 // event.
 type staleError struct{ error }
 
@@ -52,8 +52,8 @@ func (p *pass) report(result ctrl.Result, err error) (ctrl.Result, error) {
 	return p.requeuePending(result), nil
 }
 
-// reportError emits an event for a failed pass, unless the failure is a stale read, and
-// returns when the next pass is due.
+// reportError emits an event about a failed pass and returns when the next pass is due. It emits no
+// event for a stale read.
 func (p *pass) reportError(cause error) (ctrl.Result, error) {
 	err := redact.Error(cause)
 	if !p.r.options.legacy && isStaleRead(err) {
@@ -72,8 +72,9 @@ func (p *pass) reportError(cause error) (ctrl.Result, error) {
 	return ctrl.Result{}, err
 }
 
-// requeuePending requeues a pass whose writes are not in the caches yet. If the object was
-// deleted right after the write while the watch was interrupted, no event would come.
+// requeuePending requeues a pass whose writes are not in the caches yet. This is needed if the
+// object was deleted right after the write while the watch was interrupted, because then there is
+// no event.
 func (p *pass) requeuePending(result ctrl.Result) ctrl.Result {
 	if result.IsZero() && (p.r.tracker.hasPendingWrite(virtual, p.req) || p.r.tracker.hasPendingWrite(physical, p.host)) {
 		result.RequeueAfter = staleCacheTimeout
@@ -92,8 +93,8 @@ func isPermanent(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || isTooLarge(err) || gone.Unserved(err)
 }
 
-// isTooLarge reports whether an object exceeds a size limit: that of the API server, which
-// has a status code, or that of etcd, which is an internal error with etcd's message.
+// isTooLarge reports whether an object exceeds the size limit of the API server or of etcd. The API
+// server returns a status code. An error of etcd is an internal error with etcd's message.
 func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) || strings.Contains(err.Error(), "etcdserver: request is too large")
 }

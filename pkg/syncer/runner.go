@@ -11,14 +11,17 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrStarted is returned by Register, wrapped, and by Start of a Runner that was started
-// before.
+// ErrStarted is returned if a Runner has already been started. Start returns it as it is, Register
+// wraps it.
 var ErrStarted = errors.New("runner is started already")
 
-// A Runner starts the registered items in a defined order: it calls all Initializers, then
-// all IndicesRegisterers, starts both managers and waits for their caches, and then
-// registers each item as a FakeSyncer, Syncer and ControllerStarter, as far as it
-// implements them. Create one with NewRunner, call Register for each item and Start once.
+// A Runner initializes, registers and runs items, such as syncers. Create it with NewRunner, call
+// Register for each item, and call Start once. Start performs these steps:
+//
+//   - It calls all Initializers, and then all IndicesRegisterers.
+//   - It starts both managers and waits for their caches.
+//   - It registers each item as a FakeSyncer, a Syncer and a ControllerStarter, depending on which
+//     of these interfaces the item implements.
 type Runner struct {
 	reg   *synccontext.RegisterContext
 	ready chan struct{}
@@ -50,12 +53,13 @@ func (r *Runner) Register(item Base) error {
 // controllers run.
 func (r *Runner) Ready() <-chan struct{} { return r.ready }
 
-// Start runs until the context ends, which is no error, or until an item or a manager
-// fails. When it returns, all managers have stopped.
+// Start runs the items until the context ends, or until an item or a manager fails. It returns nil
+// if the context ended. When it returns, all managers have stopped. A second call returns
+// ErrStarted.
 //
-// With a ProcessManager, nothing is initialized, read or synced before that is elected.
-// Start returns an error if the process loses the election. When the context ends, the
-// lease is released after the other managers have stopped.
+// With a ProcessManager, Start first waits until this process is elected. Before that, it
+// initializes, reads and syncs nothing. Start returns an error if the process loses the election.
+// When the context ends, the lease is released after the other managers have stopped.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := r.markStarted(); err != nil {
 		return err
@@ -157,8 +161,8 @@ func addItem(reg *synccontext.RegisterContext, item Base) error {
 	return nil
 }
 
-// A renamedFakeSyncer is the fake syncer of an item that is a Syncer as well. Its name
-// differs because names of controllers are unique.
+// A renamedFakeSyncer is the fake syncer of an item that is also a Syncer. It has a different name
+// because names of controllers are unique.
 type renamedFakeSyncer struct{ FakeSyncer }
 
 func (s renamedFakeSyncer) Name() string { return s.FakeSyncer.Name() + "-fake" }

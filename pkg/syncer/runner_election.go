@@ -7,7 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// runElected starts the manager of the process and runs the items while it is the leader.
+// runElected starts the manager of the process and runs the items while the process is the leader.
 func (r *Runner) runElected(ctx context.Context) error {
 	process := r.reg.ProcessManager
 	if err := process.AddReadyzCheck("syncers", r.checkReady); err != nil {

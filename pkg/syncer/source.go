@@ -21,8 +21,8 @@ import (
 // A queue is the queue of a controller.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// A hostWatch maps events of host objects to virtual names. An event whose mapping fails
-// is stored and retried.
+// A hostWatch maps events of host objects to virtual names. If the mapping fails, it stores the
+// event and retries it.
 type hostWatch struct {
 	r *reconciler
 
@@ -31,8 +31,8 @@ type hostWatch struct {
 	failed map[hostObject]client.Object // the last object of each event to retry
 }
 
-// A hostObject identifies one host object. A later object with the same name is another
-// one.
+// A hostObject identifies one host object by its name and UID. A recreated host object has another
+// UID.
 type hostObject struct {
 	name types.NamespacedName
 	uid  types.UID
@@ -51,7 +51,7 @@ func newHostWatch(r *reconciler) *hostWatch {
 	return &hostWatch{r: r, failed: map[hostObject]client.Object{}}
 }
 
-// sources returns the sources of the controller besides the virtual objects.
+// sources returns the sources of the controller, except the source of virtual objects.
 func (w *hostWatch) sources() []source.Source {
 	return []source.Source{
 		source.Kind(w.r.reg.PhysicalManager.GetCache(), w.r.syncer.Resource(), w.handler()),
@@ -123,8 +123,8 @@ func (w *hostWatch) removeFailed(host hostObject) {
 	w.retry.Forget(host)
 }
 
-// start retries stored events until the controller stops. It creates the queue, because a
-// controller that is stopped at once never starts its sources and would leak it.
+// start retries stored events until the controller stops. The queue is created here and not in
+// newHostWatch, because a controller that stops before it starts its sources would leak the queue.
 func (w *hostWatch) start(ctx context.Context, q queue) error {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[hostObject](
 		ratelimiter.BackOffBase, ratelimiter.BackOffMax)

@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/freshness"
 )
 
-// staleCacheTimeout is how long a pass waits for a cache to contain the process's own
-// write. If the object was deleted right after the write, the cache may never contain it.
+// staleCacheTimeout is how long a pass waits until a cache contains the process's own write. If the
+// object was deleted right after the write, the cache may never contain the write.
 const staleCacheTimeout = 10 * time.Second
 
 // A side is one of the two clusters.
@@ -26,10 +26,10 @@ const (
 	physical
 )
 
-// A tracker is the in-memory state of a syncer besides the caches. Losing it in a
-// restart may cost a request, but never safety. It has entries for objects that were
-// just written, that exist on the host, or that wait for a host name. It is safe for
-// concurrent use.
+// A tracker is the in-memory state of a syncer in addition to the caches. It has entries for
+// objects that were just written, that exist on the host, or that wait for a host name. If a
+// restart loses the state, the syncer may send a few more requests, but it remains safe. A tracker
+// is safe for concurrent use.
 type tracker struct {
 	clock clock.PassiveClock
 
@@ -62,7 +62,7 @@ func newTracker(c clock.PassiveClock) *tracker {
 	}
 }
 
-// recordWrite remembers a write until the cache contains it.
+// recordWrite stores a write until the cache contains it.
 func (m *tracker) recordWrite(s side, obj client.Object, deleted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,8 +71,9 @@ func (m *tracker) recordWrite(s side, obj client.Object, deleted bool) {
 	}
 }
 
-// observe processes an event of a cache: the object that it contains now or, with gone,
-// contained last. A pending write that the event reflects is forgotten.
+// observe processes an event of a cache. obj is the object that the cache contains or, if gone is
+// true, the object that it contained last. If the event reflects a pending write, the write is
+// removed.
 func (m *tracker) observe(s side, obj client.Object, gone bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,8 +83,8 @@ func (m *tracker) observe(s side, obj client.Object, gone bool) {
 	}
 }
 
-// isStale reports whether a cache that contains obj, or nil for no object, is older than
-// the process's last write of it. After staleCacheTimeout it no longer is.
+// isStale reports whether a cache is older than the process's last write of an object. obj is the
+// object in the cache, or nil if the cache has none. After staleCacheTimeout the result is false.
 func (m *tracker) isStale(s side, name types.NamespacedName, obj client.Object) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,8 +122,8 @@ func (w pendingWrite) observedIn(obj client.Object, gone bool) bool {
 	return gone || !freshness.IsOlder(obj.GetResourceVersion(), w.version)
 }
 
-// addHostName records the host name of an image: of a host object that is mapped to the
-// virtual name, or one that the translator returned while the virtual object existed.
+// addHostName records the host name of an image. The image is a host object that is mapped to the
+// virtual name, or whose name the translator returned while the virtual object existed.
 func (m *tracker) addHostName(v, host types.NamespacedName) { m.insert(m.hostNamesOf, v, host) }
 
 // hostNames returns the recorded host names of a virtual name, sorted.
@@ -132,7 +133,7 @@ func (m *tracker) hostNames(v types.NamespacedName) []types.NamespacedName {
 	return sortedNames(m.hostNamesOf[v])
 }
 
-// removeHostName forgets a host name at which there is no object.
+// removeHostName removes a host name at which there is no object.
 func (m *tracker) removeHostName(v, host types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,14 +143,14 @@ func (m *tracker) removeHostName(v, host types.NamespacedName) {
 // addWaiter records that a virtual name waits for a host name that is taken.
 func (m *tracker) addWaiter(v, host types.NamespacedName) { m.insert(m.waiters, host, v) }
 
-// removeWaiter forgets that a virtual name waits for a host name.
+// removeWaiter removes a virtual name from the waiters for a host name.
 func (m *tracker) removeWaiter(v, host types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	removeName(m.waiters, host, v)
 }
 
-// takeWaiters returns the virtual names that wait for a host name and forgets them.
+// takeWaiters returns the virtual names that wait for a host name and removes them.
 func (m *tracker) takeWaiters(host types.NamespacedName) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,10 +14,10 @@ type Typed[T client.Object] interface {
 	Base
 	translator.NameTranslator
 
-	// SyncDown is Syncer.SyncDown.
+	// SyncDown is called as Syncer.SyncDown, with an object of the Go type.
 	SyncDown(ctx *synccontext.SyncContext, vObj T) (ctrl.Result, error)
 
-	// Sync is Syncer.Sync.
+	// Sync is called as Syncer.Sync, with objects of the Go type.
 	Sync(ctx *synccontext.SyncContext, pObj, vObj T) (ctrl.Result, error)
 }
 
@@ -26,9 +26,9 @@ type TypedUpSyncer[T client.Object] interface {
 	SyncUp(ctx *synccontext.SyncContext, pObj T) (ctrl.Result, error)
 }
 
-// FromTyped returns a Syncer that calls s. obj determines the kind and is not changed. As
-// finds exactly the optional interfaces that s implements; a TypedUpSyncer is found as an
-// UpSyncer.
+// FromTyped returns a Syncer that calls s. obj determines the kind; FromTyped does not change it.
+// For the returned Syncer, As finds exactly the optional interfaces that s implements. A
+// TypedUpSyncer is found as an UpSyncer.
 func FromTyped[T client.Object](obj T, s Typed[T]) Syncer {
 	t := typed[T]{Typed: s, obj: obj}
 	if up, ok := As[TypedUpSyncer[T]](s); ok {
@@ -68,7 +68,7 @@ func (t typed[T]) Sync(ctx *synccontext.SyncContext, pObj, vObj client.Object) (
 	return t.Typed.Sync(ctx, p, v)
 }
 
-// A typedUp is a typed that is an UpSyncer as well.
+// A typedUp is a typed that is also an UpSyncer.
 type typedUp[T client.Object] struct {
 	typed[T]
 

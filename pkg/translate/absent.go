@@ -6,8 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Absent reports whether an object is nil, either as an interface or as a nil pointer in
-// one.
+// Absent reports whether an object is nil or a nil pointer in a non-nil interface.
 func Absent(obj client.Object) bool {
 	if obj == nil {
 		return true

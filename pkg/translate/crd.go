@@ -29,16 +29,17 @@ const (
 	servedPoll    = 100 * time.Millisecond
 )
 
-// ErrKindNotServed is returned, wrapped, if an API server does not serve a required kind
-// or does not list it for this user.
+// ErrKindNotServed is returned, wrapped, if an API server does not serve a required kind, or if
+// discovery does not list the kind for this user.
 var ErrKindNotServed = errors.New("kind is not served")
 
-// EnsureCRDFromPhysicalCluster copies the CRD of a kind from the host to the virtual
-// cluster and returns when the kind is served there. If the kind is served already, it
-// changes nothing. A conversion webhook is not copied, because it is a service of the
-// host; the copy then has only the requested version. Of the annotations only the
-// approval of protected API groups is copied. Unknown fields are never preserved in the
-// copy. The error wraps ErrKindNotServed if the host does not serve the kind.
+// EnsureCRDFromPhysicalCluster copies the CRD of a kind from the host to the virtual cluster, and
+// waits until the virtual cluster serves the kind. It changes nothing if the virtual cluster serves
+// the kind already. The error wraps ErrKindNotServed if the host does not serve the kind.
+//
+// The copy differs from the CRD of the host. It has no conversion webhook, because the webhook is a
+// service of the host; a CRD with a webhook is copied with the requested version only. It has only
+// one annotation, the approval of protected API groups. It never preserves unknown fields.
 func EnsureCRDFromPhysicalCluster(
 	ctx context.Context, pConfig, vConfig *rest.Config, groupVersionKind schema.GroupVersionKind,
 ) error {
@@ -64,7 +65,7 @@ func EnsureCRDFromPhysicalCluster(
 	return install(ctx, vConfig, portable(crd, groupVersionKind.Version), groupVersionKind)
 }
 
-// EnsureCRDFromFile creates the CRD in a YAML or JSON file and returns when the kind is
+// EnsureCRDFromFile creates the CRD that is in a YAML or JSON file, and waits until the kind is
 // served. If the kind is served already, it changes nothing and does not read the file.
 func EnsureCRDFromFile(
 	ctx context.Context, config *rest.Config, crdFilePath string, groupVersionKind schema.GroupVersionKind,
@@ -119,7 +120,7 @@ func KindExists(config *rest.Config, groupVersionKind schema.GroupVersionKind) (
 	return err == nil, err
 }
 
-// isSubresource reports whether the name of a resource is that of a subresource.
+// isSubresource reports whether the name of a resource is the name of a subresource.
 func isSubresource(name string) bool { return slices.Contains([]byte(name), '/') }
 
 // portable returns a copy of a CRD without the parts that depend on its cluster.
@@ -172,8 +173,8 @@ func install(
 	return awaitDiscovery(ctx, config, gvk)
 }
 
-// awaitDiscovery waits until a client discovers the kind. That is a moment after the kind
-// is served, because API servers update the list of groups in the background.
+// awaitDiscovery waits until a client discovers the kind. API servers update the list of groups in
+// the background, so discovery finds a kind a moment after the kind is served.
 func awaitDiscovery(ctx context.Context, config *rest.Config, gvk schema.GroupVersionKind) error {
 	c, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -6,50 +6,53 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The default names of a process that serves one virtual cluster, and the labels of host
-// objects. They are variables because plugins set them. Set them before anything is
-// started; they are not safe for concurrent writes. A RegisterContext with its own Names
-// does not use Suffix and Owner.
+// The default names of a process that serves one virtual cluster, and the labels of host objects.
+// They are variables because plugins set them. Set them before anything is started: they are not
+// safe for concurrent writes. If a RegisterContext has its own Names, Suffix and Owner are not
+// used.
 var (
-	// NamespaceLabel is the namespace of the virtual object.
+	// NamespaceLabel is the key of the label with the namespace of the virtual object.
 	NamespaceLabel = "vcluster.loft.sh/namespace"
 
-	// MarkerLabel identifies the virtual cluster that a host object belongs to.
+	// MarkerLabel is the key of the label that identifies the virtual cluster that a host object
+	// belongs to.
 	MarkerLabel = "vcluster.loft.sh/managed-by"
 
-	// ControllerLabel names the controller on the host that is responsible for an
-	// object. Translation keeps it.
+	// ControllerLabel is the key of the label that names the controller on the host that is
+	// responsible for an object. The syncer keeps this label when it translates the labels of a
+	// virtual object.
 	ControllerLabel = "vcluster.loft.sh/controlled-by"
 
-	// Suffix is Names.Suffix of the default names.
+	// Suffix is the Suffix of the Names that Default returns.
 	Suffix = "suffix"
 
-	// Owner is Names.Owner of the default names.
+	// Owner is the Owner of the Names that Default returns.
 	Owner client.Object
 )
 
-// Default returns the Names of the package variables.
+// Default returns Names with the package variables Suffix and Owner.
 func Default() Names { return Names{Suffix: Suffix, Owner: Owner} }
 
-// IsManaged is Names.IsManaged of the default Names.
+// IsManaged calls Names.IsManaged of Default().
 func IsManaged(obj runtime.Object) bool { return Default().IsManaged(obj) }
 
-// IsManagedCluster is Names.IsManagedCluster of the default Names.
+// IsManagedCluster calls Names.IsManagedCluster of Default().
 func IsManagedCluster(physicalNamespace string, obj runtime.Object) bool {
 	return Default().IsManagedCluster(physicalNamespace, obj)
 }
 
-// PhysicalName is Names.PhysicalName of the default Names.
+// PhysicalName calls Names.PhysicalName of Default().
 func PhysicalName(name, namespace string) string { return Default().PhysicalName(name, namespace) }
 
-// PhysicalNameClusterScoped is Names.PhysicalNameClusterScoped of the default Names.
+// PhysicalNameClusterScoped calls Names.PhysicalNameClusterScoped of Default().
 func PhysicalNameClusterScoped(name, physicalNamespace string) string {
 	return Default().PhysicalNameClusterScoped(name, physicalNamespace)
 }
 
-// GetOwnerReference returns an owner reference to Owner for a host object. It is a
-// controller reference if the virtual object has a controller, so that no other
-// controller adopts the host object. It returns nil without Owner. object may be nil.
+// GetOwnerReference returns an owner reference from a host object to Owner. It returns nil if Owner
+// is nil or has no name or UID. object is the virtual object and may be nil. If object has a
+// controller, the reference is a controller reference, so that no other controller adopts the host
+// object.
 func GetOwnerReference(object client.Object) []metav1.OwnerReference {
 	if Owner == nil || Owner.GetName() == "" || Owner.GetUID() == "" {
 		return nil
@@ -60,8 +63,8 @@ func GetOwnerReference(object client.Object) []metav1.OwnerReference {
 	return refs
 }
 
-// ownerReference returns an owner reference. An object of a typed client may have no
-// kind; then it is a Service, which is what owns the objects of a virtual cluster.
+// ownerReference returns an owner reference. If owner has no kind, as objects of a typed client
+// may, the kind is Service, because a Service owns the objects of a virtual cluster.
 func ownerReference(owner client.Object) []metav1.OwnerReference {
 	apiVersion, kind := owner.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 	if kind == "" {

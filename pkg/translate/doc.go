@@ -1,7 +1,7 @@
-// Package translate translates names, labels and kinds of a virtual cluster to its host.
-// Start with Names, a value per virtual cluster. The functions of the same names use the
-// package variables, for plugins that serve one virtual cluster per process.
-// EnsureCRDFromPhysicalCluster copies a CRD from the host to the virtual cluster.
+// Package translate translates names, labels and kinds of a virtual cluster to its host. Start with Names; create one
+// for each virtual cluster. The package functions with the names of its methods use package variables instead. They are
+// for plugins that serve one virtual cluster per process. EnsureCRDFromPhysicalCluster copies a CRD from the host to
+// the virtual cluster.
 //
-// Host names never change between versions, because objects are stored under them.
+// The translation never changes between versions, because host objects exist under the translated names.
 package translate

@@ -27,30 +27,29 @@ const (
 // LabelPrefix is the prefix of the keys of translated labels.
 const LabelPrefix = "vcluster.loft.sh/label"
 
-// Names translates the names of one virtual cluster to names and ownership marks on its
-// host. It is a value, so one process can serve many virtual clusters. The methods are
-// safe for concurrent use as long as the fields do not change.
+// Names translates the names of one virtual cluster to the names and ownership marks of host
+// objects. One process can use several Names, one for each virtual cluster. The methods are safe
+// for concurrent use as long as the fields do not change.
 type Names struct {
-	// Suffix distinguishes this virtual cluster from others on the same host, in names
-	// and in the value of MarkerLabel. It is required.
+	// Suffix distinguishes this virtual cluster from other virtual clusters on the same host. It is
+	// part of host names and of the value of MarkerLabel. It is required.
 	Suffix string
 
-	// Owner is the owner of host objects in its namespace, so that they are garbage
-	// collected with it. Default: nil, no owner.
+	// Owner owns the host objects in its namespace, so that they are garbage collected with it.
+	// Default: nil, no owner.
 	Owner client.Object
 
 	// Prefix is the prefix of names of cluster-scoped host objects. Default: "vcluster".
 	Prefix string
 
-	// Cluster is the UID of the virtual cluster's kube-system namespace. It is written
-	// to host objects to detect another cluster at the same address. Default: "", which
-	// writes no UID.
+	// Cluster is the UID of the virtual cluster's kube-system namespace. It is written to host
+	// objects, to detect another cluster at the same address. Default: "", which writes no UID.
 	Cluster string
 }
 
-// PhysicalName returns the host name of a namespaced object, or "" for an empty name.
-// Different objects can have the same host name, such as ("a-x-b", "c") and ("a",
-// "b-x-c"), so a writer must compare the annotations of an existing host object.
+// PhysicalName returns the host name of a namespaced object, or "" for an empty name. Two objects
+// can have the same host name, for example ("a-x-b", "c") and ("a", "b-x-c"). Before you write to
+// an existing host object, compare its annotations with the virtual object.
 func (n Names) PhysicalName(name, namespace string) string {
 	if name == "" {
 		return ""
@@ -58,8 +57,8 @@ func (n Names) PhysicalName(name, namespace string) string {
 	return SafeConcatName(name, separator, namespace, separator, n.Suffix)
 }
 
-// PhysicalNameClusterScoped returns the host name of a cluster-scoped object, or "" for
-// an empty name. physicalNamespace is the host namespace of the virtual cluster.
+// PhysicalNameClusterScoped returns the host name of a cluster-scoped object, or "" for an empty
+// name. physicalNamespace is the host namespace of the virtual cluster.
 func (n Names) PhysicalNameClusterScoped(name, physicalNamespace string) string {
 	if name == "" {
 		return ""
@@ -71,30 +70,31 @@ func (n Names) PhysicalNameClusterScoped(name, physicalNamespace string) string 
 	return SafeConcatName(prefix, name, separator, physicalNamespace, separator, n.Suffix)
 }
 
-// ClusterMarker returns the value of MarkerLabel of cluster-scoped host objects. It
-// contains the namespace, because suffixes are unique only within a host namespace.
+// ClusterMarker returns the value of MarkerLabel for cluster-scoped host objects. The value
+// contains physicalNamespace, because suffixes are unique only within a host namespace.
 func (n Names) ClusterMarker(physicalNamespace string) string {
 	return SafeConcatName(physicalNamespace, separator, n.Suffix)
 }
 
-// IsManaged reports whether an object has the MarkerLabel of this virtual cluster. It
-// returns false for an object without metadata.
+// IsManaged reports whether the MarkerLabel of an object names this virtual cluster. It returns
+// false for an object without metadata.
 func (n Names) IsManaged(obj runtime.Object) bool { return hasMarker(obj, n.Suffix) }
 
-// IsManagedCluster reports whether a cluster-scoped object has the MarkerLabel of this
-// virtual cluster.
+// IsManagedCluster reports whether the MarkerLabel of a cluster-scoped object names this virtual
+// cluster.
 func (n Names) IsManagedCluster(physicalNamespace string, obj runtime.Object) bool {
 	return hasMarker(obj, n.ClusterMarker(physicalNamespace))
 }
 
-// ConvertLabelKeyWithPrefix returns the key of a virtual object's label on the host,
-// where the original key may have a meaning.
+// ConvertLabelKeyWithPrefix returns the key that a label of a virtual object has on the host. The
+// original key is not used on the host, because it may have a meaning there.
 func (n Names) ConvertLabelKeyWithPrefix(prefix, key string) string {
 	return SafeConcatName(prefix, n.Suffix, separator, digest(key))
 }
 
-// OwnerReferences returns the owner references of a host object, or nil if there is no
-// Owner or it is in another namespace, which an owner reference must not cross.
+// OwnerReferences returns the owner references of a host object in the given namespace. It returns
+// nil if there is no Owner, or if the Owner is in another namespace, because an owner reference
+// cannot refer to another namespace.
 func (n Names) OwnerReferences(namespace string) []metav1.OwnerReference {
 	if n.Owner == nil || n.Owner.GetNamespace() != "" && n.Owner.GetNamespace() != namespace {
 		return nil
@@ -102,7 +102,7 @@ func (n Names) OwnerReferences(namespace string) []metav1.OwnerReference {
 	return ownerReference(n.Owner)
 }
 
-// hasMarker reports whether an object has that value of MarkerLabel.
+// hasMarker reports whether the MarkerLabel of an object has the given value.
 func hasMarker(obj runtime.Object, value string) bool {
 	if obj == nil || value == "" {
 		return false
@@ -111,13 +111,13 @@ func hasMarker(obj runtime.Object, value string) bool {
 	return err == nil && o.GetLabels()[MarkerLabel] == value
 }
 
-// SafeConcatName joins the parts with "-". A result of more than 63 bytes is truncated
-// and ends in a hash of the whole, so it is deterministic and differs if the whole
-// differs.
+// SafeConcatName joins the parts with "-". If the result would have more than 63 bytes, it is
+// truncated and ends in a hash of the complete text. So the result is deterministic, and different
+// texts have different results.
 func SafeConcatName(name ...string) string { return concat(maxName, name) }
 
-// SafeConcatGenerateName is SafeConcatName with a limit of 53 bytes, which leaves room
-// for the suffix that an API server appends to a generateName.
+// SafeConcatGenerateName is SafeConcatName with a limit of 53 bytes. The limit leaves room for the
+// suffix that an API server appends to a generateName.
 func SafeConcatGenerateName(name ...string) string { return concat(maxGenerateName, name) }
 
 // concat joins the parts and truncates the result to the limit.
@@ -132,7 +132,7 @@ func concat(limit int, parts []string) string {
 	return strings.ReplaceAll(cut, ".-", "-")
 }
 
-// digest returns the first hex digits of a SHA-256 hash.
+// digest returns the first hex digits of the SHA-256 hash of s.
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])[:digestLength]

@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// A SyncContext is the context of one pass. Do not use it after the pass. The zero value
-// is not usable; controllers create it, and tests call ConvertContext.
+// A SyncContext is the context of one pass. Do not use it after the pass. Controllers create it; in
+// tests, call ConvertContext. The zero value is not usable.
 type SyncContext struct {
 	// Context ends with the pass.
 	Context context.Context //nolint:containedctx // part of the API that plugins are written for
@@ -40,19 +40,19 @@ type SyncContext struct {
 	// CurrentNamespace is the namespace on the host in which the syncer runs.
 	CurrentNamespace string
 
-	// CurrentNamespaceClient reads and writes in the current namespace. It may be the
+	// CurrentNamespaceClient reads and writes in the current namespace. It may be the same client as
 	// PhysicalClient.
 	CurrentNamespaceClient client.Client
 }
 
-// A RegisterContext is the context in which syncers are created. All syncers of a
-// virtual cluster share it; it does not change after registration. syncer.NewRegisterContext
-// creates one; package syncer/testing creates one for tests.
+// A RegisterContext is the context in which syncers are created. All syncers of a virtual cluster
+// share it, and it does not change after registration. syncer.NewRegisterContext creates a
+// RegisterContext; for tests, package syncer/testing creates one.
 type RegisterContext struct {
 	// Context ends when the syncers are to stop.
 	Context context.Context //nolint:containedctx // part of the API that plugins are written for
 
-	// Options of the virtual cluster. May be nil.
+	// Options are the options of the virtual cluster. It may be nil.
 	Options *VirtualClusterOptions
 
 	// TargetNamespace is the namespace of the host objects.
@@ -64,37 +64,36 @@ type RegisterContext struct {
 	// CurrentNamespaceClient reads and writes in the current namespace.
 	CurrentNamespaceClient client.Client
 
-	// VirtualManager runs the controllers. Its client does not work before the manager
-	// is started.
+	// VirtualManager runs the controllers. Its client does not work before the manager is started.
 	VirtualManager ctrl.Manager
 
-	// PhysicalManager has the cache of the host, which contains the target namespace
-	// only.
+	// PhysicalManager has the cache of the host. The cache contains only the target namespace.
 	PhysicalManager ctrl.Manager
 
-	// ProcessManager serves probes and metrics and takes part in the leader election. A
-	// Runner starts it first, starts the other managers when it is elected, and stops it
-	// last. Default: nil: no probes, metrics and election.
+	// ProcessManager serves probes and metrics and takes part in the leader election. A Runner starts
+	// it first, starts the other managers when the process is elected, and stops it last. Default:
+	// nil, no probes, metrics and election.
 	ProcessManager ctrl.Manager
 
 	// SyncerConfig is a kubeconfig for the virtual cluster. It may be nil.
 	SyncerConfig clientcmd.ClientConfig
 
-	// Names translates names of the virtual cluster to host names. Default: nil, the
-	// package variables of translate.
+	// Names translates names of the virtual cluster to host names. Default: nil, which means
+	// translate.Default().
 	Names *translate.Names
 
-	// RenewOwner returns the current UID of the owner of host objects. A reconciler calls
-	// it before it creates a host object with Names.Owner as an owner, and replaces the
-	// UID of Names.Owner: a recreated service has another UID, and objects that refer to
-	// the former UID are garbage collected. If it returns an error, the creation fails
-	// with it. It must be safe for concurrent use. Default: nil: the UID never changes.
+	// RenewOwner returns the current UID of the owner of host objects. A recreated service has another
+	// UID, and objects that refer to the former UID are garbage collected. A reconciler therefore
+	// calls RenewOwner before it creates a host object whose owner is Names.Owner, and writes the
+	// current UID into the owner reference. If RenewOwner returns an error, the creation fails with
+	// this error. RenewOwner must be safe for concurrent use. Default: nil, which means that the UID
+	// never changes.
 	RenewOwner func(ctx context.Context) (types.UID, error)
 }
 
 // VirtualClusterOptions are the settings of a virtual cluster that plugins use.
 type VirtualClusterOptions struct {
-	// Name of the virtual cluster, the suffix of its objects' host names.
+	// Name is the name of the virtual cluster. It is the suffix of host names.
 	Name string `json:"name,omitempty"`
 
 	// ServiceName is the service of the virtual API server on the host.
@@ -103,12 +102,12 @@ type VirtualClusterOptions struct {
 	// TargetNamespace is the namespace of the host objects.
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 
-	// SetOwner makes that service the owner of host objects.
+	// SetOwner makes the service ServiceName the owner of host objects.
 	SetOwner bool `json:"setOwner,omitempty"`
 }
 
-// NamesOf returns the names of a context, or translate.Default() if the context or its
-// Names are nil.
+// NamesOf returns the Names of a context. If the context or its Names are nil, it returns
+// translate.Default().
 func NamesOf(ctx *RegisterContext) translate.Names {
 	if ctx == nil || ctx.Names == nil {
 		return translate.Default()
@@ -116,8 +115,8 @@ func NamesOf(ctx *RegisterContext) translate.Names {
 	return *ctx.Names
 }
 
-// ConvertContext returns a SyncContext whose logger has that name. Its Context is the
-// Context of the registration; a controller replaces it.
+// ConvertContext returns a SyncContext whose logger has the name logName. The Context field is the
+// Context of registerContext; a controller replaces it by the context of the pass.
 func ConvertContext(registerContext *RegisterContext, logName string) *SyncContext {
 	return &SyncContext{
 		Context:                registerContext.Context,

@@ -44,9 +44,9 @@ func NewFakeClient(scheme *runtime.Scheme, objs ...runtime.Object) *FakeIndexCli
 	}
 }
 
-// A FakeIndexClient is a client of an in-memory cluster. Indices can be registered after
-// its creation, as with the cache of a manager. It is safe for concurrent use. Create one
-// with NewFakeClient.
+// A FakeIndexClient is a client of an in-memory cluster. Indices can be registered after its
+// creation, as with the cache of a manager. Create it with NewFakeClient. It is safe for concurrent
+// use.
 type FakeIndexClient struct {
 	client.Client
 
@@ -56,7 +56,7 @@ type FakeIndexClient struct {
 
 var _ client.FieldIndexer = &FakeIndexClient{}
 
-// IndexField registers an index.
+// IndexField registers an index, which List uses to evaluate field selectors.
 func (fc *FakeIndexClient) IndexField(
 	_ context.Context, obj client.Object, field string, extractValue client.IndexerFunc,
 ) error {
@@ -73,8 +73,8 @@ func (fc *FakeIndexClient) IndexField(
 	return nil
 }
 
-// List lists objects. A field selector is evaluated with the indices; a field without an
-// index is an error, as with a cache.
+// List lists objects. It evaluates a field selector with the registered indices. As with a cache,
+// it returns an error if a field has no index.
 func (fc *FakeIndexClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(opts)

@@ -26,24 +26,26 @@ type Compare func(obj1, obj2 runtime.Object) bool
 // NewContextFunc creates a context from two in-memory clusters.
 type NewContextFunc func(pClient, vClient *FakeIndexClient) *synccontext.RegisterContext
 
-// A SyncTest is a test case: the objects of two clusters before and after its Sync.
+// A SyncTest is a test case. It has the initial objects of two clusters, the steps of the test, and
+// the expected objects.
 type SyncTest struct {
-	// Name of the test case.
+	// Name is the name of the test case.
 	Name string
 
-	// InitialPhysicalState and InitialVirtualState are the objects in the clusters
-	// before Sync. They are copied.
+	// InitialPhysicalState and InitialVirtualState are the objects in the clusters before Sync is
+	// called. They are copied.
 	InitialPhysicalState, InitialVirtualState []runtime.Object
 
 	// Sync performs the steps of the test.
 	Sync func(ctx *synccontext.RegisterContext)
 
-	// ExpectedPhysicalState and ExpectedVirtualState are all objects of each listed kind
-	// in the clusters after Sync. Kinds that are not listed are not compared.
+	// ExpectedPhysicalState and ExpectedVirtualState are the expected objects in the clusters after
+	// Sync, by kind. For each listed kind they must have all objects. Kinds that are not listed are
+	// not compared.
 	ExpectedPhysicalState, ExpectedVirtualState map[schema.GroupVersionKind][]runtime.Object
 
-	// Compare replaces the comparison. Default: equality of everything except the fields
-	// that an API server sets and the ownership marks of the virtual cluster.
+	// Compare compares an expected with an actual object. Default: nil, which compares everything
+	// except the fields that an API server sets and the ownership marks of the virtual cluster.
 	Compare Compare
 }
 
@@ -53,7 +55,8 @@ func RunTests(t *testing.T, tests []*SyncTest) {
 	RunTestsWithContext(t, NewFakeRegisterContext, tests)
 }
 
-// RunTestsWithContext runs every test case as a subtest, with contexts of createContext.
+// RunTestsWithContext runs every test case as a subtest. createContext creates the context of each
+// test case.
 func RunTestsWithContext(t *testing.T, createContext NewContextFunc, tests []*SyncTest) {
 	t.Helper()
 	for _, s := range tests {
@@ -61,7 +64,7 @@ func RunTestsWithContext(t *testing.T, createContext NewContextFunc, tests []*Sy
 	}
 }
 
-// Run runs the test case.
+// Run runs the test case. createContext creates its context.
 func (s *SyncTest) Run(t *testing.T, createContext NewContextFunc) {
 	t.Helper()
 	scheme := NewScheme()
@@ -146,8 +149,8 @@ func typedAs(scheme *runtime.Scheme, u *unstructured.Unstructured) runtime.Objec
 	return o
 }
 
-// stripped returns a copy of an object without the fields that an API server sets and
-// without the ownership marks of the virtual cluster and of the virtual UID.
+// stripped returns a copy of an object without the fields that an API server sets. It also removes
+// the ownership marks with the names of the virtual cluster and the UIDs.
 func stripped(t *testing.T, scheme *runtime.Scheme, obj runtime.Object) *unstructured.Unstructured {
 	t.Helper()
 	kind, err := apiutil.GVKForObject(obj, scheme)

@@ -16,10 +16,10 @@ var (
 	_ NameLookup = &clusterScoped{}
 )
 
-// NewClusterTranslator returns a Translator for a kind whose host objects are
-// cluster-scoped. nameTranslator returns their names; its object is nil if the virtual
-// object does not exist. The translator uses IndexByPhysicalName if a syncer has
-// registered that index. The excluded annotations are not copied.
+// NewClusterTranslator returns a Translator for a kind whose host objects are cluster-scoped.
+// nameTranslator returns the names of the host objects; its argument vObj is nil if the virtual
+// object does not exist. Annotations with the keys excludedAnnotations are not copied. If a syncer
+// has registered the index IndexByPhysicalName, the Translator uses it to look up virtual names.
 func NewClusterTranslator(
 	ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator,
 	excludedAnnotations ...string,
@@ -45,7 +45,7 @@ func newClusterScoped(
 	}
 }
 
-// A clusterScoped translates to cluster-scoped host objects.
+// A clusterScoped is a translator whose host objects are cluster-scoped.
 type clusterScoped struct {
 	markTranslator
 
@@ -53,8 +53,8 @@ type clusterScoped struct {
 	nameTranslator PhysicalNameTranslator
 }
 
-// IsManaged checks the label and, if the index is registered, whether the virtual name
-// can be looked up.
+// IsManaged reports whether the host object has the label of the virtual cluster and its virtual
+// name can be looked up. If the index is not registered, it checks only the label.
 func (c *clusterScoped) IsManaged(pObj client.Object) (bool, error) {
 	if !c.marks.names.IsManagedCluster(c.target, pObj) {
 		return false, nil
@@ -66,7 +66,8 @@ func (c *clusterScoped) IsManaged(pObj client.Object) (bool, error) {
 	return managed, err
 }
 
-// LookupVirtual returns an empty name if the index is not registered.
+// LookupVirtual returns the virtual name of a host object. If a lookup needs the index and the
+// index is not registered, it returns an empty name.
 func (c *clusterScoped) LookupVirtual(pObj client.Object) (types.NamespacedName, error) {
 	key, err := c.markTranslator.LookupVirtual(pObj)
 	if isIndexMissing(err) {
@@ -75,8 +76,8 @@ func (c *clusterScoped) LookupVirtual(pObj client.Object) (types.NamespacedName,
 	return key, err
 }
 
-// isIndexMissing reports whether a list failed because there is no such index. Caches
-// have no error type for that; an API server returns a bad request.
+// isIndexMissing reports whether a list failed because the index does not exist. Caches have no
+// error type for a missing index. An API server returns a bad request.
 func isIndexMissing(err error) bool {
 	return apierrors.IsBadRequest(err) || err != nil && strings.Contains(strings.ToLower(err.Error()), "index with name")
 }

@@ -6,19 +6,22 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// A Namespaced is a NamespacedTranslator with its NameLookup, for a syncer to embed. Create
-// one with NewNamespaced; the zero value is not usable. It is safe for concurrent use.
+// A Namespaced is a NamespacedTranslator with its NameLookup. A syncer of a namespaced kind embeds
+// it:
 //
 //	type cars struct{ translator.Namespaced }
 //
-// A syncer that overrides PhysicalToVirtual must override LookupVirtual as well, which is
-// called instead.
+// Create it with NewNamespaced; the zero value is not usable. It is safe for concurrent use.
+//
+// A syncer that overrides PhysicalToVirtual must also override LookupVirtual, because LookupVirtual
+// is called instead.
 type Namespaced struct {
 	NamespacedTranslator
 	NameLookup
 }
 
-// NewNamespaced is NewNamespacedTranslator for a syncer that embeds a Namespaced.
+// NewNamespaced returns a Namespaced for a syncer to embed. The arguments are those of
+// NewNamespacedTranslator.
 func NewNamespaced(
 	ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations ...string,
 ) Namespaced {
@@ -26,15 +29,16 @@ func NewNamespaced(
 	return Namespaced{n, n}
 }
 
-// A ClusterScoped is a Translator with its NameLookup, for a syncer to embed, as
-// Namespaced is for namespaced kinds. Create one with NewClusterScoped; the zero value is
-// not usable. It is safe for concurrent use.
+// A ClusterScoped is a Translator with its NameLookup. A syncer whose host objects are
+// cluster-scoped embeds it. Create it with NewClusterScoped; the zero value is not usable. It is
+// safe for concurrent use.
 type ClusterScoped struct {
 	Translator
 	NameLookup
 }
 
-// NewClusterScoped is NewClusterTranslator for a syncer that embeds a ClusterScoped.
+// NewClusterScoped returns a ClusterScoped for a syncer to embed. The arguments are those of
+// NewClusterTranslator.
 func NewClusterScoped(
 	ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator,
 	excludedAnnotations ...string,

@@ -21,8 +21,9 @@ type marks struct {
 	excluded []string // annotations that are not copied
 }
 
-// TranslateMetadata returns a copy of a virtual object with the metadata of its host
-// object in that namespace, with the default names of the package.
+// TranslateMetadata returns a copy of a virtual object with the metadata of its host object in the
+// namespace physicalNamespace. It uses translate.Default(). Annotations with the keys
+// excludedAnnotations are not copied.
 func TranslateMetadata(physicalNamespace string, vObj client.Object, excludedAnnotations ...string) client.Object {
 	names := translate.Default()
 	m := marks{names: names, marker: names.Suffix, excluded: excludedAnnotations}
@@ -32,9 +33,9 @@ func TranslateMetadata(physicalNamespace string, vObj client.Object, excludedAnn
 	return m.create(vObj, host)
 }
 
-// TranslateMetadataUpdate returns the desired annotations and labels of an existing host
-// object, with the default names of the package, and whether they differ from the present
-// ones.
+// TranslateMetadataUpdate returns the desired annotations and labels of an existing host object,
+// and whether they differ from the current ones. It uses translate.Default(). Annotations with the
+// keys excludedAnnotations are not copied.
 func TranslateMetadataUpdate(
 	vObj, pObj client.Object, excludedAnnotations ...string,
 ) (changed bool, annotations, labels map[string]string) {
@@ -42,8 +43,8 @@ func TranslateMetadataUpdate(
 	return marks{names: names, marker: names.Suffix, excluded: excludedAnnotations}.update(vObj, pObj)
 }
 
-// ResetObjectMetadata clears the metadata that an API server, a controller or another
-// cluster has set. The name, namespace, labels and annotations stay.
+// ResetObjectMetadata clears the metadata that an API server, a controller or another cluster has
+// set. It keeps the name, namespace, labels and annotations.
 func ResetObjectMetadata(obj metav1.Object) {
 	obj.SetGenerateName("")
 	obj.SetSelfLink("")
@@ -72,8 +73,8 @@ func (m marks) create(vObj client.Object, host types.NamespacedName) client.Obje
 	return pObj
 }
 
-// update returns the desired annotations and labels of an existing host object and
-// whether they differ from the present ones.
+// update returns the desired annotations and labels of an existing host object, and whether they
+// differ from the current ones.
 func (m marks) update(vObj, pObj client.Object) (changed bool, annotations, labels map[string]string) {
 	annotations, labels = m.annotations(vObj, pObj), m.labels(vObj, pObj)
 	changed = !equality.Semantic.DeepEqual(annotations, pObj.GetAnnotations()) ||
@@ -81,7 +82,8 @@ func (m marks) update(vObj, pObj client.Object) (changed bool, annotations, labe
 	return changed, annotations, labels
 }
 
-// labels returns the desired labels of a host object, which is nil if it does not exist.
+// labels returns the desired labels of a host object. pObj is nil if the host object does not
+// exist.
 func (m marks) labels(vObj, pObj client.Object) map[string]string {
 	out := map[string]string{}
 	for key, value := range vObj.GetLabels() {
@@ -102,9 +104,9 @@ func (m marks) labels(vObj, pObj client.Object) map[string]string {
 	return out
 }
 
-// annotations returns the desired annotations of a host object: those of the virtual
-// object and those that the host has added, without those that were copied before and are
-// gone.
+// annotations returns the desired annotations of a host object: the annotations of the virtual
+// object, and the annotations that the host has added. It omits annotations that were copied before
+// and that the virtual object no longer has.
 func (m marks) annotations(vObj, pObj client.Object) map[string]string {
 	out := map[string]string{}
 	if pObj != nil {
@@ -147,9 +149,8 @@ func copiedKeys(pObj client.Object) []string {
 	return slices.DeleteFunc(strings.Split(list, "\n"), isReserved)
 }
 
-// isReserved reports whether an annotation is one of the ownership marks. The objects of
-// a virtual cluster have them, too, if it runs on a host that is itself a virtual
-// cluster.
+// isReserved reports whether an annotation is one of the ownership marks. A virtual object has such
+// annotations if its virtual cluster is itself the host of another virtual cluster.
 func isReserved(key string) bool {
 	switch key {
 	case NameAnnotation, NamespaceAnnotation, UIDAnnotation, ClusterAnnotation, ManagedAnnotationsAnnotation:

@@ -8,10 +8,10 @@ import (
 
 var _ Translator = &mirror{}
 
-// NewMirrorPhysicalTranslator returns a Translator for objects that come from the host
-// and are equal in both clusters, such as nodes: names do not change, every host object
-// is managed, and metadata is copied from the host to the virtual cluster. The syncer
-// must be an UpSyncer; otherwise host objects without a virtual object are deleted.
+// NewMirrorPhysicalTranslator returns a Translator for objects that are copied from the host to the
+// virtual cluster, such as nodes. Names are the same in both clusters, every host object is
+// managed, and metadata is copied from the host. The syncer must be an UpSyncer; otherwise host
+// objects without a virtual object are deleted.
 func NewMirrorPhysicalTranslator(name string, obj client.Object) Translator {
 	return &mirror{name: name, obj: obj}
 }
@@ -43,8 +43,8 @@ func (m *mirror) TranslateMetadata(pObj client.Object) client.Object {
 	return vObj
 }
 
-// TranslateMetadataUpdate returns the annotations and labels of the host object and
-// whether those of the virtual object differ.
+// TranslateMetadataUpdate returns the annotations and labels of the host object, and whether the
+// virtual object has other ones.
 func (m *mirror) TranslateMetadataUpdate(
 	vObj, pObj client.Object,
 ) (changed bool, annotations, labels map[string]string) {

@@ -22,9 +22,10 @@ var (
 	_ NameLookup           = &namespaced{}
 )
 
-// NewNamespacedTranslator returns a translator for a namespaced kind. All host objects
-// are in the target namespace; their names consist of the virtual name and namespace and
-// the suffix. The excluded annotations are not copied.
+// NewNamespacedTranslator returns a translator for a namespaced kind. All host objects are in the
+// target namespace. The name of a host object consists of the virtual name, the virtual namespace
+// and the suffix of the virtual cluster. Annotations with the keys excludedAnnotations are not
+// copied.
 func NewNamespacedTranslator(
 	ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations ...string,
 ) NamespacedTranslator {
@@ -47,7 +48,7 @@ func newNamespaced(
 	}
 }
 
-// A namespaced translates to namespaced host objects.
+// A namespaced is a translator whose host objects are namespaced.
 type namespaced struct {
 	markTranslator
 
@@ -55,7 +56,8 @@ type namespaced struct {
 	recorder record.EventRecorder
 }
 
-// IsManaged checks the label and whether the virtual name can be looked up.
+// IsManaged reports whether the host object has the label of the virtual cluster and its virtual
+// name can be looked up.
 func (n *namespaced) IsManaged(pObj client.Object) (bool, error) {
 	if !n.marks.names.IsManaged(pObj) {
 		return false, nil
@@ -115,13 +117,15 @@ func (o *markTranslator) TranslateMetadataUpdate(
 	return o.marks.update(vObj, pObj)
 }
 
-// PhysicalToVirtual returns an empty name if the lookup fails: see NameLookup.
+// PhysicalToVirtual returns the virtual name of a host object, or an empty name if the lookup
+// fails: see NameLookup.
 func (o *markTranslator) PhysicalToVirtual(pObj client.Object) types.NamespacedName {
 	key, _ := o.LookupVirtual(pObj) // the signature has no error: see NameLookup
 	return key
 }
 
-// LookupVirtual returns the name in the annotations, or else looks it up by the index.
+// LookupVirtual returns the virtual name in the annotations of a host object. If there is none, it
+// looks up the virtual name in the index IndexByPhysicalName.
 func (o *markTranslator) LookupVirtual(pObj client.Object) (types.NamespacedName, error) {
 	if key, ok := nameFromAnnotations(pObj); ok {
 		return key, nil
@@ -133,9 +137,9 @@ func (o *markTranslator) LookupVirtual(pObj client.Object) (types.NamespacedName
 	return keys[0], nil
 }
 
-// isResolvable reports whether a host object can be mapped to at most one virtual name.
-// It returns the error of a failed lookup, which PhysicalToVirtual cannot return. A host
-// object that two virtual objects claim is managed by neither.
+// isResolvable reports whether a host object has at most one virtual name. If the lookup fails, it
+// returns the error, which PhysicalToVirtual cannot return. If two virtual objects have the host
+// name, neither manages the host object.
 func (o *markTranslator) isResolvable(pObj client.Object) (bool, error) {
 	if _, ok := nameFromAnnotations(pObj); ok {
 		return true, nil
@@ -144,15 +148,15 @@ func (o *markTranslator) isResolvable(pObj client.Object) (bool, error) {
 	return err == nil && len(keys) <= 1, errors.Wrap(err, "cannot look up the virtual object")
 }
 
-// nameFromAnnotations returns the virtual name in the annotations of a host object and
-// whether there is one.
+// nameFromAnnotations returns the virtual name in the annotations of a host object. The second
+// result is false if there is none.
 func nameFromAnnotations(pObj client.Object) (types.NamespacedName, bool) {
 	a := pObj.GetAnnotations()
 	return types.NamespacedName{Namespace: a[NamespaceAnnotation], Name: a[NameAnnotation]}, a[NameAnnotation] != ""
 }
 
-// lookupByHostName returns the virtual objects whose host name this is. It finds the
-// owners of images without annotations, as earlier versions wrote them.
+// lookupByHostName returns the names of the virtual objects that are translated to the name of
+// pObj. It finds the owners of host objects without annotations, which earlier versions wrote.
 func (o *markTranslator) lookupByHostName(pObj client.Object) ([]types.NamespacedName, error) {
 	list, err := emptyList(o.virtualClient, o.obj)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// DefaultPhysicalName is the PhysicalNameTranslator of namespaced objects with the
-// default names of the package. Without an object, whose namespace it needs, the name is
-// empty.
+// DefaultPhysicalName is the PhysicalNameTranslator for namespaced objects that uses
+// translate.Default(). It returns "" if vObj is nil, because it needs the namespace of vObj.
 func DefaultPhysicalName(vName string, vObj client.Object) string {
 	if vObj == nil {
 		return ""
@@ -21,8 +20,8 @@ func DefaultPhysicalName(vName string, vObj client.Object) string {
 	return translate.PhysicalName(vName, vObj.GetNamespace())
 }
 
-// ObjectPhysicalName returns the host name of an object with the default names of the
-// package, or "" if obj has no metadata.
+// ObjectPhysicalName returns the host name of an object. It uses translate.Default(). It returns ""
+// if obj has no metadata.
 func ObjectPhysicalName(obj runtime.Object) string {
 	o, err := meta.Accessor(obj)
 	if err != nil {
@@ -31,32 +30,34 @@ func ObjectPhysicalName(obj runtime.Object) string {
 	return translate.PhysicalName(o.GetName(), o.GetNamespace())
 }
 
-// ConvertLabelKey returns the key of a virtual object's label on the host.
+// ConvertLabelKey returns the key that a label of a virtual object has on the host. It uses
+// translate.LabelPrefix.
 func ConvertLabelKey(key string) string {
 	return ConvertLabelKeyWithPrefix(translate.LabelPrefix, key)
 }
 
-// ConvertLabelKeyWithPrefix is ConvertLabelKey with another prefix than
+// ConvertLabelKeyWithPrefix is ConvertLabelKey with the given prefix instead of
 // translate.LabelPrefix.
 func ConvertLabelKeyWithPrefix(prefix, key string) string {
 	return translate.Default().ConvertLabelKeyWithPrefix(prefix, key)
 }
 
-// TranslateLabelSelector returns the selector for host objects that corresponds to a
-// selector for virtual objects: its keys are converted. To select objects of one virtual
-// namespace only, add translate.NamespaceLabel. For nil it returns nil.
+// TranslateLabelSelector converts a selector for virtual objects to a selector for their host
+// objects, by converting its label keys. It returns nil for nil. To select objects of one virtual
+// namespace only, add translate.NamespaceLabel.
 func TranslateLabelSelector(labelSelector *metav1.LabelSelector) *metav1.LabelSelector {
 	return TranslateLabelSelectorWithPrefix(translate.LabelPrefix, labelSelector)
 }
 
-// TranslateLabelSelectorWithPrefix is TranslateLabelSelector with another prefix than
+// TranslateLabelSelectorWithPrefix is TranslateLabelSelector with the given prefix instead of
 // translate.LabelPrefix.
 func TranslateLabelSelectorWithPrefix(labelPrefix string, labelSelector *metav1.LabelSelector) *metav1.LabelSelector {
 	return convertSelector(labelSelector, func(key string) string { return ConvertLabelKeyWithPrefix(labelPrefix, key) })
 }
 
-// TranslateLabelSelectorCluster is TranslateLabelSelector for cluster-scoped objects. The
-// selector matches only host objects of the virtual cluster in that host namespace.
+// TranslateLabelSelectorCluster is TranslateLabelSelector for cluster-scoped objects. The selector
+// matches only host objects of the default virtual cluster (translate.Suffix) with the host
+// namespace physicalNamespace.
 func TranslateLabelSelectorCluster(
 	physicalNamespace string, labelSelector *metav1.LabelSelector,
 ) *metav1.LabelSelector {
@@ -88,9 +89,9 @@ func convertSelector(s *metav1.LabelSelector, key func(string) string) *metav1.L
 	return out
 }
 
-// MergeLabelSelectors returns a selector that matches what all selectors match. Nil
-// selectors are ignored. If two selectors require different values of a label, the result
-// matches nothing.
+// MergeLabelSelectors returns a selector that matches an object if all given selectors match it. It
+// ignores nil selectors. If two selectors require different values of one label, the result matches
+// nothing.
 func MergeLabelSelectors(elems ...*metav1.LabelSelector) *metav1.LabelSelector {
 	out := &metav1.LabelSelector{}
 	for _, s := range elems {
@@ -116,7 +117,8 @@ func MergeLabelSelectors(elems ...*metav1.LabelSelector) *metav1.LabelSelector {
 	return out
 }
 
-// UniqueSlice returns the distinct elements in order. It does not change the argument.
+// UniqueSlice returns the distinct elements in the order in which they first occur. It does not
+// change the argument.
 func UniqueSlice(stringSlice []string) []string {
 	seen := make(map[string]bool, len(stringSlice))
 	out := make([]string, 0, len(stringSlice))

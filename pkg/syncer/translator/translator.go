@@ -9,14 +9,15 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// IndexByPhysicalName is the name of the index of virtual objects by host name. Its
-// values are names, without the target namespace.
+// IndexByPhysicalName is the name of the index that finds virtual objects by the name of their host
+// object. A value of the index is a name without the target namespace.
 const IndexByPhysicalName = "IndexByPhysicalName"
 
 // Annotations of host objects.
 const (
-	// ManagedAnnotationsAnnotation lists the annotation keys that were copied from the
-	// virtual object, one per line, so that a removed annotation is removed on the host.
+	// ManagedAnnotationsAnnotation lists the keys of the annotations that were copied from the virtual
+	// object, one per line. If an annotation is removed from the virtual object, the syncer removes it
+	// from the host object by this list.
 	ManagedAnnotationsAnnotation = "vcluster.loft.sh/managed-annotations"
 
 	// NameAnnotation is the name of the virtual object.
@@ -25,63 +26,64 @@ const (
 	// NamespaceAnnotation is the namespace of the virtual object.
 	NamespaceAnnotation = "vcluster.loft.sh/object-namespace"
 
-	// UIDAnnotation is the UID of the virtual object. Without it, as in images of
-	// earlier versions, the name decides about the ownership.
+	// UIDAnnotation is the UID of the virtual object. Host objects of earlier versions do not have it;
+	// then the name decides about the ownership.
 	UIDAnnotation = "vcluster.loft.sh/object-uid"
 
-	// ClusterAnnotation is the UID of the virtual cluster's kube-system namespace.
-	// Without it, every virtual cluster of that name counts as the owner.
+	// ClusterAnnotation is the UID of the virtual cluster's kube-system namespace. If a host object
+	// does not have it, every virtual cluster with the same name counts as the owner.
 	ClusterAnnotation = "moorage.dev/backend-identity"
 )
 
-// A NameTranslator maps names of one cluster to names of the other. Its methods are
-// called concurrently and must not modify their arguments.
+// A NameTranslator maps virtual names (the namespace and name of a virtual object) to host names,
+// and host objects to virtual names. Its methods are called concurrently and must not modify their
+// arguments.
 type NameTranslator interface {
 	// IsManaged reports whether the host object belongs to this syncer. If it returns an
 	// error, it is called again later.
 	IsManaged(pObj client.Object) (bool, error)
 
-	// VirtualToPhysical returns the host name of a virtual name. vObj is nil if the
-	// virtual object does not exist. A translator whose names depend on the object may
-	// then return an empty name; the syncer uses the name from before.
+	// VirtualToPhysical returns the host name of a virtual name. vObj is nil if the virtual object
+	// does not exist. If the host name depends on vObj, a translator may then return an empty name;
+	// the syncer uses the host names that it has recorded.
 	VirtualToPhysical(req types.NamespacedName, vObj client.Object) types.NamespacedName
 
-	// PhysicalToVirtual returns the virtual name of a host object, or an empty name if
-	// there is none. A translator whose lookup may fail should be a NameLookup as well.
+	// PhysicalToVirtual returns the virtual name of a host object, or an empty name if there is none.
+	// A translator whose lookup may fail should also implement NameLookup.
 	PhysicalToVirtual(pObj client.Object) types.NamespacedName
 }
 
-// A NameLookup is a NameTranslator that can return an error of the lookup. If a syncer
-// implements it, LookupVirtual is called instead of PhysicalToVirtual. The translators of
-// this package implement it, and so does a syncer that embeds a Namespaced or a
-// ClusterScoped. A syncer that embeds only the interface NamespacedTranslator or
-// Translator does not: if its PhysicalToVirtual returns no name, IsManaged is called
-// again, for the error of the same lookup.
+// A NameLookup looks up the virtual name of a host object and can return an error. If a syncer
+// implements it, LookupVirtual is called instead of PhysicalToVirtual. The translators of this
+// package implement it, and so does a syncer that embeds a Namespaced or a ClusterScoped.
+//
+// A syncer that embeds only the interface NamespacedTranslator or Translator does not implement
+// NameLookup. If its PhysicalToVirtual returns no name, IsManaged is called again, because
+// IsManaged returns the error of the lookup.
 type NameLookup interface {
-	// LookupVirtual is PhysicalToVirtual with an error. If it returns an error, it is
-	// called again later.
+	// LookupVirtual returns the virtual name of a host object, or an empty name if there is none. If
+	// it returns an error, it is called again later.
 	LookupVirtual(pObj client.Object) (types.NamespacedName, error)
 }
 
-// A MetadataTranslator translates the metadata of an object from one cluster to the
-// other.
+// A MetadataTranslator translates the metadata of objects from one cluster to the other.
 type MetadataTranslator interface {
-	// TranslateMetadata returns a copy of the object with the metadata with which it is
+	// TranslateMetadata returns a copy of vObj with the metadata that the object gets when it is
 	// created in the other cluster.
 	TranslateMetadata(vObj client.Object) client.Object
 
-	// TranslateMetadataUpdate returns the desired annotations and labels of an existing
-	// object, and whether they differ from the present ones.
+	// TranslateMetadataUpdate returns the desired annotations and labels of an existing object, and
+	// whether they differ from the current ones.
 	TranslateMetadataUpdate(vObj, pObj client.Object) (changed bool, annotations, labels map[string]string)
 }
 
-// A Translator implements most of a syncer: its name, its kind, and the translation of
-// names and metadata.
+// A Translator implements most of a syncer: its name, its kind, and the translation of names and
+// metadata.
 type Translator interface {
 	// Resource returns an empty object of the kind.
 	Resource() client.Object
 
-	// Name of the syncer.
+	// Name returns the name of the syncer.
 	Name() string
 
 	NameTranslator
@@ -98,14 +100,13 @@ type NamespacedTranslator interface {
 	// RegisterIndices registers IndexByPhysicalName.
 	RegisterIndices(ctx *synccontext.RegisterContext) error
 
-	// SyncDownCreate creates the host object and decodes the response into pObj. It never
-	// changes an existing object: if the name is taken, the error is a conflict or
-	// AlreadyExists.
+	// SyncDownCreate creates the host object and decodes the response into pObj. It never changes an
+	// existing object. If the host name is taken, the error is a conflict or AlreadyExists.
 	SyncDownCreate(ctx *synccontext.SyncContext, vObj, pObj client.Object) (ctrl.Result, error)
 
-	// SyncDownUpdate sends the difference between the host object and pObj. If pObj is
-	// nil or a nil pointer, there is none. If the host object was changed since pObj was
-	// read, the error is a conflict.
+	// SyncDownUpdate sends the difference between the host object in the cache and pObj. It does
+	// nothing if pObj is nil or a nil pointer. If the host object was changed since pObj was read, the
+	// error is a conflict.
 	SyncDownUpdate(ctx *synccontext.SyncContext, vObj, pObj client.Object) (ctrl.Result, error)
 }
 

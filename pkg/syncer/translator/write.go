@@ -26,10 +26,10 @@ import (
 // clusters know it.
 const reasonSyncError = "SyncError"
 
-// noVersion is a resourceVersion that no object has. If an object exists, an apply with
-// it fails with a conflict; if none exists, the API server ignores it and creates the
-// object. So the applier owns the fields from the start, which it would not after a
-// create, and never applies to an object that another client has created.
+// noVersion is a resourceVersion that no object has. If the object exists, an apply with noVersion
+// fails with a conflict. If the object does not exist, the API server ignores noVersion and creates
+// the object. Therefore the apply never changes an object of another client. Unlike after a create,
+// the applier owns the fields from the start.
 var noVersion = strconv.FormatInt(math.MaxInt64, 10)
 
 // A writer writes host objects for one call.
@@ -40,8 +40,7 @@ type writer struct {
 	replace bool
 }
 
-// newWriter returns a writer with the settings of the pass, or with the defaults outside
-// of a pass.
+// newWriter returns a writer with the settings of the pass. Outside of a pass it uses the defaults.
 func newWriter(ctx *synccontext.SyncContext, syncer string) writer {
 	w := writer{ctx: ctx.Context, client: ctx.PhysicalClient, owner: DefaultFieldOwner(syncer)}
 	if p := passcontext.From(ctx.Context); p != nil {
@@ -56,8 +55,8 @@ func newWriter(ctx *synccontext.SyncContext, syncer string) writer {
 // DefaultFieldOwner returns the default field manager of a syncer's writes to the host.
 func DefaultFieldOwner(syncer string) string { return "moorage-syncer-" + syncer }
 
-// create creates a host object. If it exists, the error is a conflict, or AlreadyExists
-// with replace.
+// create creates a host object. If the object exists, the error is a conflict; if replace is set,
+// it is AlreadyExists.
 func (w writer) create(pObj client.Object) error {
 	if w.replace {
 		return w.client.Create(w.ctx, pObj, client.FieldOwner(w.owner))
@@ -102,8 +101,8 @@ func (w writer) update(pObj client.Object) error {
 	return w.apply(u, pObj)
 }
 
-// applyBody returns the object to apply, or nil if an apply cannot express the change:
-// removing a field of another manager needs a patch.
+// applyBody returns the object to apply. It returns nil if an apply cannot express the change: to
+// remove a field of another manager, a patch is needed.
 func (w writer) applyBody(before, after client.Object, data []byte) (*unstructured.Unstructured, error) {
 	gvk, err := w.client.GroupVersionKindFor(after)
 	if err != nil {
@@ -182,8 +181,8 @@ func decodeInto(obj client.Object, u *unstructured.Unstructured) error {
 		runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj), "cannot decode the response of the API server")
 }
 
-// withVersion returns a merge patch with a resourceVersion, so that it fails if the
-// object was changed in between.
+// withVersion returns a merge patch with a resourceVersion. The patch fails if the object was
+// changed in between.
 func withVersion(data []byte, version string) client.Patch {
 	patch := map[string]any{}
 	// A merge patch of MergeFrom is a JSON object.
@@ -198,8 +197,8 @@ func withVersion(data []byte, version string) client.Patch {
 	return client.RawPatch(types.MergePatchType, data)
 }
 
-// isReplaced reports whether a write failed because the object has another UID by now.
-// The API server returns an Invalid error for that.
+// isReplaced reports whether a write failed because the object has another UID by now. The API
+// server then returns an Invalid error.
 func isReplaced(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -221,8 +220,8 @@ func newConflict(obj client.Object) error {
 		errors.New("the host object was modified in between"))
 }
 
-// reportError returns the error. Outside of a pass it also emits an event; within a pass
-// the reconciler does.
+// reportError returns the error. Outside of a pass it also emits an event. Within a pass the
+// reconciler emits the event.
 func (n *namespaced) reportError(ctx *synccontext.SyncContext, vObj client.Object, err error) (ctrl.Result, error) {
 	if err != nil && passcontext.From(ctx.Context) == nil && n.recorder != nil {
 		n.recorder.Eventf(vObj, corev1.EventTypeWarning, reasonSyncError, "Error syncing to physical cluster: %v", err)

@@ -1,21 +1,22 @@
 package lifecycle
 
-// Facts are all that a decision is made from.
+// Facts are the input of Decide. Each field is a fact about the two objects of a pass, or an option
+// of the syncer.
 type Facts struct {
 	// Read from the caches.
 
-	Stale          bool // A cache is older than a write of this process.
+	Stale          bool // A cache does not contain the last write of this process yet.
 	VirtualExists  bool // The virtual object exists.
 	VirtualDeleted bool // The virtual object has a deletion timestamp.
 	HasFinalizer   bool // The virtual object has the syncer's finalizer.
 	HostExists     bool // The host object exists.
 	HostDeleted    bool // The host object has a deletion timestamp.
-	Foreign        bool // The virtual object does not own the host object, and no conflict policy allows to take it over.
+	Foreign        bool // The virtual object does not own the host object, and the conflict policy does not take it over.
 	UIDMismatch    bool // The host object is the image of a former virtual object with this name.
 
 	// Learned in this pass.
 
-	Confirmed bool // A live read of the virtual API server agrees with the cache.
+	Confirmed bool // A live read of the virtual API server has confirmed the cache.
 
 	// Capabilities and options of the syncer.
 
@@ -25,7 +26,7 @@ type Facts struct {
 	IgnoreConflicts bool // Conflicts are not reported.
 }
 
-// An Action is what a pass does next.
+// An Action is the next step of a pass.
 type Action int
 
 // The actions. After AddFinalizer and Confirm the pass continues with new facts. All

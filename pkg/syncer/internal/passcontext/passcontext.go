@@ -12,14 +12,14 @@ type Values struct {
 	// FieldOwner is the field manager of writes to the host.
 	FieldOwner string
 
-	// Replace sends whole objects in updates instead of patches and applies.
+	// Replace makes updates send whole objects instead of patches and applies.
 	Replace bool
 
-	// Unconditional deletes host objects without preconditions.
+	// Unconditional makes deletes of host objects have no preconditions.
 	Unconditional bool
 
-	// Gone confirms that the virtual object does not exist, or returns an error. It is
-	// nil in a pass that found the virtual object.
+	// Gone returns nil if the virtual object does not exist, and an error if it exists or if its
+	// absence cannot be confirmed. The field is nil in a pass that found the virtual object.
 	Gone func(ctx context.Context) error
 }
 
