@@ -24,26 +24,27 @@ type fanOut struct {
 	mapFunc func(ctx context.Context, o client.Object) []reconcile.Request
 }
 
-// Create enqueues, except for the initial list: after a start all objects are reconciled anyway.
+// Create enqueues the requests of the event's object. It ignores the objects of the initial list, because the
+// controller reconciles all objects after a start.
 func (f fanOut) Create(ctx context.Context, e event.CreateEvent, q queue) {
 	if !e.IsInInitialList {
 		f.enqueue(ctx, e.Object, q)
 	}
 }
 
-// Update enqueues if the resourceVersion has changed.
+// Update enqueues the requests of the event's object if its resourceVersion has changed.
 func (f fanOut) Update(ctx context.Context, e event.UpdateEvent, q queue) {
 	if e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion() {
 		f.enqueue(ctx, e.ObjectNew, q)
 	}
 }
 
-// Delete enqueues.
+// Delete enqueues the requests of the event's object.
 func (f fanOut) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
 	f.enqueue(ctx, e.Object, q)
 }
 
-// Generic enqueues.
+// Generic enqueues the requests of the event's object.
 func (f fanOut) Generic(ctx context.Context, e event.GenericEvent, q queue) {
 	f.enqueue(ctx, e.Object, q)
 }

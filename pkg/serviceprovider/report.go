@@ -22,12 +22,12 @@ const (
 	// EventClusterAccessDenied: the platform denies access to a cluster.
 	EventClusterAccessDenied event.Reason = "ClusterAccessDenied"
 
-	// EventClusterAccessMissing: an AccessRequest of an object that is being deleted does not exist
-	// any more, and access is requested again. If the controller was renamed, its requests under
-	// the former name remain on the platform: see clusteraccess.WithFormerNames.
+	// EventClusterAccessMissing: access is requested again, because an AccessRequest of an object that is being deleted
+	// does not exist any more. If the controller was renamed, the requests under its former name remain on the platform:
+	// see clusteraccess.WithFormerNames.
 	EventClusterAccessMissing event.Reason = "ClusterAccessMissing"
 
-	// EventServiceOrphaned: access is released, and the finalizer removed, without Delete.
+	// EventServiceOrphaned: the controller has released access and removed the finalizer without a call of Delete.
 	EventServiceOrphaned event.Reason = "ServiceOrphaned"
 
 	// EventDeletionBlocked: a deletion waits for a change by a user or an administrator.
@@ -291,7 +291,7 @@ func joinErrors(before, more error) error {
 // joinedErrors is an error of a pass and that of its status write.
 type joinedErrors struct{ first, second error }
 
-// Error returns both texts.
+// Error returns the texts of both errors.
 func (b *joinedErrors) Error() string { return b.first.Error() + "; " + b.second.Error() }
 
 // Unwrap returns both errors.

@@ -20,10 +20,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// SetupWithManager adds the controller to the manager of the onboarding cluster, whose cache is the
-// source of objects. Add the platform cluster to the manager, too, if its Secrets, ConfigMaps or
-// configurations are watched. Configurations that arrive over the channel are used, unless there is
-// a ConfigSource; the channel may be nil. It returns an error if the name is empty.
+// SetupWithManager adds the controller to the manager of the onboarding cluster. The controller reads objects from the
+// cache of this manager. If Secrets, ConfigMaps or configurations of the platform cluster are watched, also add the
+// platform cluster to the manager. The controller uses the configurations that it receives over the channel, unless a
+// ConfigSource is set. The channel may be nil. SetupWithManager returns an error if the name is empty.
 func (r *APIReconciler[T, C]) SetupWithManager(
 	mgr ctrl.Manager, name string, providerConfigUpdates chan event.GenericEvent,
 ) error {
@@ -51,9 +51,8 @@ func (r *APIReconciler[T, C]) SetupWithManager(
 	return nil
 }
 
-// SetupWithManagerNamed is SetupWithManager without a channel. If EmptyConfigProvider was
-// called and ConfigSource was not, the configuration is the one of this name on the
-// platform cluster.
+// SetupWithManagerNamed calls SetupWithManager without a channel. If EmptyConfigProvider was called and ConfigSource
+// was not, the controller uses the configuration on the platform cluster that has the name of the controller.
 func (r *APIReconciler[T, C]) SetupWithManagerNamed(mgr ctrl.Manager, name string) error {
 	if r.newConfig != nil && r.usesChannel() {
 		r.configs = NamedConfig[T](r.platform, name, r.newConfig)
