@@ -150,7 +150,7 @@ type pausingWatcher struct {
 	err   error
 }
 
-// Watch starts a watch, or returns the error of the last one during the pause.
+// Watch starts a watch. During the pause after a forbidden watch, it returns the error of this watch.
 func (s *pausingWatcher) Watch(
 	ctx context.Context, list client.ObjectList, o ...client.ListOption,
 ) (watch.Interface, error) {

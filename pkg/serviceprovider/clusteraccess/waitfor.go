@@ -23,23 +23,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// Onboarding returns the registration of the onboarding cluster for WaitFor. The ID is part of the
-// names of its requests, such as onboarding-run.
+// Onboarding returns the registration of the onboarding cluster for WaitFor. The ID, such as onboarding-run, is part of
+// the names of its requests.
 func Onboarding(id string, registration Registration) Registration {
 	registration.ID, registration.Request = id, &clustersv1alpha1.ClusterRequestSpec{Purpose: "onboarding"}
 
 	return registration
 }
 
-// WaitFor requests access to a cluster for the program itself, such as the onboarding cluster, and
-// returns the connection once access is granted. The requests are named <controller>--<ID of the
-// registration>, as the library of the platform names them. They are in the given namespace, that
-// of the program on the platform, and remain when the program ends. A token is renewed: the Secret
-// is read once a minute (WithRecheckInterval), and when the cluster rejects the token.
-// Cluster.Credentials returns the current and the previous token.
+// WaitFor requests access to a cluster, such as the onboarding cluster, for the program itself. It blocks until access
+// is granted or the context ends, and returns the connection. Errors to branch on are serviceprovider.ErrAccessDenied
+// and ErrAccessNotOwned.
 //
-// It blocks until access is granted or the context ends. Errors to branch on are
-// serviceprovider.ErrAccessDenied and ErrAccessNotOwned.
+// The namespace is the namespace of the program on the platform. WaitFor creates the requests there, with the name
+// <controller>--<ID of the registration>, which is also the name that the platform's library uses. The requests remain
+// when the program ends.
+//
+// The connection renews a token. It reads the Secret once a minute (WithRecheckInterval), and when the cluster rejects
+// the token. Cluster.Credentials returns the current and the previous token.
 func WaitFor(
 	ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration,
 	o ...Option,

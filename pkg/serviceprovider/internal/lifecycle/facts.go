@@ -1,6 +1,6 @@
 package lifecycle
 
-// Facts are all that a decision is made from. The zero value means that nothing is known and no option is set.
+// Facts are the input of Decide. In the zero value nothing is known and no option is set.
 type Facts struct {
 	// Read from the onboarding cluster.
 
@@ -34,8 +34,7 @@ type Facts struct {
 	DeleteWithoutConfig bool // Without a configuration, Delete gets an empty one.
 }
 
-// A RequestState is the state of the AccessRequests of an object. If they differ, the
-// greatest state counts.
+// A RequestState is the combined state of the AccessRequests of an object. It is the greatest of their states.
 type RequestState int
 
 // The states of AccessRequests.
@@ -76,7 +75,7 @@ const (
 	end // The end of the list, not an action.
 )
 
-// String returns the action's name, none for a value that is not an action.
+// String returns the name of the action, or "none" for an unknown value.
 func (a Action) String() string {
 	names := [...]string{
 		"none", "ReadConfig", "AddFinalizer", "Default", "CheckRequests", "RequestAccess", "DeleteService",
@@ -90,7 +89,7 @@ func (a Action) String() string {
 	return names[a]
 }
 
-// Actions returns every action there is.
+// Actions returns all actions.
 func Actions() []Action {
 	all := make([]Action, 0, end-1)
 	for a := ReadConfig; a < end; a++ {
