@@ -7,9 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Restored returns the restore of the API server because of which the connection to a
-// cluster was replaced under the same revision, or nil. It returns another value for each
-// restore.
+// Restored returns the restore of an API server because of which the connection to a cluster was replaced while its
+// revision stayed the same. It returns nil if there was none. For each restore it returns a different pointer.
 func (c *Cache[C]) Restored(key Key) *Restore {
 	c.mu.Lock()
 	defer c.mu.Unlock()

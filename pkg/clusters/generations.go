@@ -33,8 +33,8 @@ func newGenerations[C any](p Provider[C]) *generations[C] {
 	return &generations[C]{provider: p, current: map[Key]generation{}}
 }
 
-// Acquire calls the provider. It holds no lock meanwhile, so a concurrent call may have
-// returned another revision. Which of the two is newer is decided by another call.
+// Acquire calls the provider, and holds no lock during the call. A concurrent call may therefore have returned another
+// revision. Acquire then calls the provider again to find out which revision is newer.
 func (g *generations[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 	for range maxAttempts {
 		before := g.currentNumber(key)

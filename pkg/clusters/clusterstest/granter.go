@@ -30,31 +30,33 @@ const (
 	minTokenTTL      = 10 * time.Minute // no API server makes shorter ones
 )
 
-// A Granter plays the platform: it answers ClusterRequests and AccessRequests. For each
-// AccessRequest it makes a service account with the permissions that were asked for in the
-// cluster, and puts a kubeconfig with a token of it into a Secret, which it renews when
-// half of its time is over. A token ends when its time is over, or at once when Rotate has
-// put another one in its place, as far as the API server goes along: that remembers for
-// ten seconds that a token was good. Everything goes with the request.
+// A Granter takes the role of the platform: it grants or denies ClusterRequests and AccessRequests. It is for tests and
+// demos, because it holds administrators' configurations of all clusters.
 //
-// It is for tests and demos: it holds administrators' configurations of all clusters.
+// For each AccessRequest it creates a service account in the cluster, with the requested permissions. It writes a
+// kubeconfig with a token of this service account to a Secret, and renews the token after half of its validity. When
+// the AccessRequest is deleted, the Granter deletes all of these.
+//
+// A token becomes invalid when it expires, or when Rotate replaces it. The API server may still accept a replaced token
+// for ten seconds, because it caches successful authentications.
 type Granter struct {
-	// ClusterFor returns an administrator's configuration of the cluster that a
-	// ClusterRequest is granted, or false to deny it. Required.
+	// ClusterFor returns an administrator's configuration of the cluster for a ClusterRequest. It returns false to deny
+	// the request. It is required.
 	ClusterFor func(request client.ObjectKey) (*rest.Config, bool)
 
-	// Deny says why an AccessRequest is denied, "" if it is not. By default none is.
+	// Deny returns the reason why an AccessRequest is denied, or "" to grant it. By default all are granted.
 	Deny func(request client.ObjectKey) string
 
-	// TokenTTL is how long a token is valid, an hour by default. One that is valid for
-	// less than ten minutes, and that outlives the Granter, is for ten.
+	// TokenTTL is the validity of a token. The default is an hour. An API server issues tokens for at least ten
+	// minutes, so the Granter itself ends shorter tokens. If the Granter stops before, such a token is valid for ten
+	// minutes.
 	TokenTTL time.Duration
 
-	// TTLFor is how long the tokens for an AccessRequest are valid. By default, and if it
-	// returns nothing positive, that is TokenTTL. It may be called concurrently.
+	// TTLFor returns the validity of the tokens for an AccessRequest. If it is nil, or returns no positive value, the
+	// validity is TokenTTL. It may be called concurrently.
 	TTLFor func(request client.ObjectKey) time.Duration
 
-	// Workers is how many requests are answered at the same time, one by default.
+	// Workers is the number of requests that are handled at the same time. The default is one.
 	Workers int
 
 	client client.Client
@@ -101,8 +103,8 @@ func (g *Granter) forget(ar *clustersv1alpha1.AccessRequest) {
 	delete(g.grants, ar.UID)
 }
 
-// SetupWithManager adds the granter to a manager of the platform cluster, whose scheme has
-// to know clustersv1alpha1 and the kinds of Kubernetes itself.
+// SetupWithManager adds the granter to a manager of the platform cluster. The scheme of the manager must contain
+// clustersv1alpha1 and the built-in kinds of Kubernetes.
 func (g *Granter) SetupWithManager(m manager.Manager) error {
 	g.client, g.live = m.GetClient(), m.GetAPIReader()
 	if g.TokenTTL <= 0 {
@@ -272,8 +274,8 @@ func (of *granted) expire(
 	return next, nil
 }
 
-// Rotate makes new credentials for an AccessRequest now, and ends those before. The Granter
-// has to run.
+// Rotate issues new credentials for an AccessRequest now, and invalidates the previous credentials. The Granter has to
+// be running.
 func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 	ar := &clustersv1alpha1.AccessRequest{}
 	if err := g.client.Get(ctx, request, ar); err != nil {

@@ -40,15 +40,15 @@ func newReconciler(c client.Client, live client.Reader, cache Cache, o options) 
 	}
 }
 
-// Ref returns a cluster as it was read, for the methods of a clusters.Manager.
+// Ref returns the Ref of a Cluster object as it was read. It is an argument for the methods of a clusters.Manager.
 func Ref(c *clustersv1alpha1.Cluster) clusters.Ref {
 	return clusters.Ref{
 		Key: client.ObjectKeyFromObject(c), UID: c.GetUID(), Revision: clusters.Revision(c.Status.Revision),
 	}
 }
 
-// Reconcile connects one cluster. It requeues after a conflict without an error: the
-// other write causes an event.
+// Reconcile makes the connection to one cluster. After a conflict it returns no error, because the conflicting write
+// causes an event.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	c, known, err := r.read(ctx, request.NamespacedName)
 	if err != nil {

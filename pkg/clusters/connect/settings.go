@@ -26,10 +26,10 @@ type connectError struct {
 	err    error
 }
 
-// Error returns the text without secrets.
+// Error returns the text of the error without secrets.
 func (f *connectError) Error() string { return redact.Error(f.err).Error() }
 
-// Unwrap returns the error.
+// Unwrap returns the original error.
 func (f *connectError) Unwrap() error { return f.err }
 
 // buildInput reads the settings of a cluster. A connectError is for the user to correct;

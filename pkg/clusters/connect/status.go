@@ -19,11 +19,11 @@ import (
 
 // Reasons of the events about a cluster.
 const (
-	// ReasonConnected: there is a connection, over which the cluster has responded.
+	// ReasonConnected: the cluster has responded on its connection.
 	ReasonConnected event.Reason = "Connected"
 
-	// ReasonConnectionLost: there is no connection any more, or it was replaced because the API
-	// server of the cluster was restored to an earlier state.
+	// ReasonConnectionLost: there is no connection any more, or the connection was replaced because the API server of the
+	// cluster was restored to an earlier state.
 	ReasonConnectionLost event.Reason = "ConnectionLost"
 )
 
