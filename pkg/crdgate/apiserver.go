@@ -26,8 +26,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Cluster is a cluster whose kinds are gated. A manager implements it, and so does a
-// cluster.Cluster of controller-runtime.
+// A Cluster gives access to the API server whose kinds a Gate checks. A manager and a cluster.Cluster of
+// controller-runtime implement it.
 type Cluster interface {
 	GetConfig() *rest.Config
 	GetHTTPClient() *http.Client

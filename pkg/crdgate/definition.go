@@ -9,10 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// StripDefinition is a transform for caches of CustomResourceDefinitions, as in
-// cache.ByObject: it keeps name, UID, resource version, deletion timestamp, group, names,
-// scope, versions and conditions, and removes the schemas, which are most of a
-// definition. Other objects are not changed. It modifies its argument.
+// StripDefinition is a transform for caches of CustomResourceDefinitions, as in cache.ByObject. It removes the schemas,
+// which are the largest part of a CustomResourceDefinition. It keeps name, UID, resource version, deletion timestamp,
+// group, names, scope, versions and conditions. It modifies its argument. It does not change objects of other types.
 func StripDefinition(obj any) (any, error) {
 	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {

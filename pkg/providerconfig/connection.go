@@ -24,11 +24,10 @@ const (
 	ReasonUnauthorized event.Reason = "ConnectionUnauthorized"
 )
 
-// WithLimits reports the state of connections in the condition Connected of their
-// configurations and in events: once for all objects that share a connection. The set
-// is that of managed.WithLimits, and the names of its connections are kind, namespace
-// and name of a configuration, such as "ProviderConfig/default/prod". By default the
-// state is not reported.
+// WithLimits reports the state of connections in the condition Connected of their configurations, and in events.
+// Objects that share a connection cause only one report. The set is the limit.Set that is passed to managed.WithLimits.
+// Each of its connections has the kind, namespace and name of a configuration as its name, such as
+// "ProviderConfig/default/prod". By default the state is not reported.
 func WithLimits(set *limit.Set) Option { return func(o *options) { o.limits = set } }
 
 // A connectionReport is how the state of a connection is reported.

@@ -17,13 +17,13 @@ import (
 	moormeta "github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// EnqueueUsers returns a handler with which the controller of a managed kind, given by
-// an empty object, watches a kind of configuration: when a configuration is created,
-// gets its finalizer, or changes its spec, the objects that refer to it are enqueued
-// with low priority. Without the handler they notice at the next retry or poll. The
-// client is that of the manager, which reads from its cache.
+// EnqueueUsers returns a handler with which the controller of a managed kind watches a kind of configuration. The
+// argument of is an empty object of the managed kind. The handler enqueues the objects that refer to a configuration
+// when the configuration is created, gets its finalizer or changes its spec. It enqueues them with low priority.
+// Without the handler, these objects are reconciled at the next retry or poll. The client should be the client of the
+// manager, which reads from a cache.
 //
-// It returns an error if a kind is not registered in the scheme of the client.
+// EnqueueUsers returns an error if a kind is not registered in the scheme of the client.
 func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {
 	configs, err := newConfigKinds(kinds, c)
 	if err != nil {

@@ -15,7 +15,7 @@ type user struct {
 	name      string
 }
 
-// String returns the kind and the name.
+// String returns the kind and the name of the user.
 func (u user) String() string {
 	if u.namespace == "" {
 		return u.kind.Kind + " " + u.name

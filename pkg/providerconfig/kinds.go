@@ -11,38 +11,37 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// FinalizerName is the finalizer that keeps a configuration while it is in use.
+// FinalizerName is the finalizer that protects a configuration from deletion while it is in use.
 const FinalizerName = "in-use.moorage.dev"
 
-// A UserCounter has the number of objects that refer to it in its status.
-// commonv1.ProviderConfigStatus implements it.
+// A UserCounter is a configuration whose status contains the number of its users. commonv1.ProviderConfigStatus
+// implements it.
 type UserCounter interface {
 	GetUsers() int64
 	SetUsers(n int64)
 }
 
-// A Config is the configuration of a provider. If it is a resource.Conditioned as well,
-// the condition Terminating says why its deletion waits.
+// A Config is the configuration of a provider. If it is also a resource.Conditioned, its condition Terminating says why
+// its deletion waits.
 type Config interface {
 	client.Object
 	UserCounter
 }
 
-// A User is an object that may refer to a configuration: a managed resource.
+// A User is an object that may refer to a configuration, such as a managed resource.
 type User interface {
 	client.Object
 	resource.ProviderConfigReferencer
 }
 
-// Kinds are the kinds of configuration of one provider, each given by an empty
-// object of it. At least one of them is required. A reference says by its kind which
-// one is meant; without a kind it means the namespaced one, or the other if there is
-// no namespaced one.
+// Kinds contains an empty object of each kind of configuration of a provider. At least one kind is required. The kind
+// in a reference selects one of them. A reference without a kind selects the namespaced kind, or the cluster-scoped
+// kind if there is no namespaced kind.
 type Kinds struct {
-	// Namespaced is the kind whose objects are in a namespace, and used there.
+	// Namespaced is the kind whose configurations are used by the objects in their namespace.
 	Namespaced Config
 
-	// Cluster is the kind whose objects are used by all namespaces.
+	// Cluster is the kind whose configurations are used by the objects in all namespaces.
 	Cluster Config
 }
 

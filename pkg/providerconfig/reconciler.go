@@ -24,8 +24,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// ReasonInUse is the reason of the event that reports that the deletion of a
-// configuration waits for its users.
+// ReasonInUse is the reason of an event that says that the deletion of a configuration waits for its users.
 const ReasonInUse event.Reason = "InUse"
 
 const (
@@ -50,8 +49,8 @@ type reconciler struct {
 	limits    *limit.Set // nil if WithLimits is not used
 }
 
-// Reconcile reconciles one configuration. It requeues after a conflict without an error:
-// the other write causes an event.
+// Reconcile reconciles one configuration. After a conflict it returns no error, because the conflicting write causes an
+// event.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	config, known, err := r.read(ctx, request.NamespacedName)
 	if err != nil {

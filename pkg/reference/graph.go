@@ -11,9 +11,8 @@ import (
 // found: their members wait like any others.
 const maxSearched = 1024
 
-// A Graph records which objects wait for which referents, to find cycles. Each Tracker
-// has one; trackers that share one, by WithGraph, find cycles across several kinds. It is
-// safe for concurrent use.
+// A Graph records which objects wait for which referents, in order to find cycles. Each Tracker has a Graph. Trackers
+// that share a Graph (see WithGraph) find cycles across their kinds. A Graph is safe for concurrent use.
 type Graph struct {
 	mu    sync.Mutex
 	edges map[Referent][]Referent

@@ -20,12 +20,12 @@ import (
 // owner that waits for its referent is usually being created.
 const referentPriority = -10
 
-// Source returns a source for the tracker's controller. Once the controller has
-// started it, it watches each kind that an owner reads, with the informer of the cache,
-// and enqueues the affected owners. If the cache removes that informer, because the kind
-// is not served for a while, the source uses the new one within ten seconds. It stops
-// with the controller, and leaves the informers to their other users. A controller that
-// is started again needs a new source of the same tracker.
+// Source returns a source for the tracker's controller. After the controller has started it, the source watches each
+// kind that an owner reads, with the informers of the cache. It enqueues the owners that have read a changed object.
+//
+// If the cache removes an informer, because its kind is not served for a while, the source uses the new informer within
+// ten seconds. The source stops with the controller, and does not remove informers, because others may use them. A
+// controller that is started again needs a new source of the same tracker.
 func (t *Tracker) Source(c cache.Cache) source.TypedSource[reconcile.Request] {
 	return &trackerSource{tracker: t, cache: c}
 }
@@ -110,7 +110,7 @@ type eventHandler struct {
 
 var _ toolscache.ResourceEventHandler = &eventHandler{}
 
-// OnAdd handles an object that was created, or existed before the watch.
+// OnAdd enqueues the owners that are affected by a new object. The object may also have existed before the watch.
 func (e *eventHandler) OnAdd(obj any, isInInitialList bool) {
 	o, ok := obj.(client.Object)
 	if !ok {
@@ -124,7 +124,7 @@ func (e *eventHandler) OnAdd(obj any, isInInitialList bool) {
 	e.enqueue(change{gvk: e.gvk, new: o}, priority)
 }
 
-// OnUpdate handles an object that may have changed.
+// OnUpdate enqueues the owners that are affected by a change of an object. It ignores a resync.
 func (e *eventHandler) OnUpdate(oldObj, newObj any) {
 	before, ok := oldObj.(client.Object)
 	if !ok {
@@ -141,7 +141,8 @@ func (e *eventHandler) OnUpdate(oldObj, newObj any) {
 	e.enqueue(change{gvk: e.gvk, old: before, new: after}, referentPriority)
 }
 
-// OnDelete handles a deleted object, also if the watch missed the deletion.
+// OnDelete enqueues the owners that are affected by the deletion of an object. It does so even if the watch has missed
+// the deletion.
 func (e *eventHandler) OnDelete(obj any) {
 	if missed, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = missed.Obj

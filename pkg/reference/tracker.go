@@ -12,13 +12,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Tracker records which other objects the objects of one controller, its owners, read
-// while their references were resolved, and enqueues the owners when those change.
+// A Tracker records which referents the objects of one controller read to resolve their references. These objects are
+// called owners. When a referent changes, the Tracker enqueues its owners.
 //
-// It records only the reads of the last pass of each owner. With the policy
-// IfNotPresent an owner whose references are resolved reads nothing: it uses no memory
-// and is not enqueued. With Always an owner reads, and is enqueued, as long as it
-// exists. A Tracker is safe for concurrent use.
+// The Tracker records only the reads of the last pass of each owner. With the policy IfNotPresent, an owner whose
+// references are resolved reads nothing, so it uses no memory and is not enqueued. With the policy Always, an owner
+// reads and is enqueued as long as it exists. A Tracker is safe for concurrent use.
 type Tracker struct {
 	scheme *runtime.Scheme
 	graph  *Graph
@@ -59,11 +58,11 @@ type listReaders struct {
 	owners   map[types.NamespacedName]struct{}
 }
 
-// A TrackerOption changes a Tracker.
+// A TrackerOption configures a Tracker.
 type TrackerOption func(t *Tracker)
 
-// WithGraph sets a graph that trackers share. The default is a graph of its own, which
-// finds cycles within one kind.
+// WithGraph sets a graph that several trackers share. By default each tracker has its own graph, which finds cycles
+// within one kind.
 func WithGraph(g *Graph) TrackerOption {
 	return func(t *Tracker) { t.graph = g }
 }
@@ -73,8 +72,7 @@ func WithLogger(l logging.Logger) TrackerOption {
 	return func(t *Tracker) { t.log = l }
 }
 
-// NewTracker returns a tracker for one controller. The scheme knows the types
-// that its owners read.
+// NewTracker returns a tracker for one controller. The scheme must contain the types that its owners read.
 func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 	t := &Tracker{
 		scheme:  scheme,
@@ -91,8 +89,8 @@ func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 	return t
 }
 
-// Reader returns a reader for one pass of the owner, which reads with r and records
-// the reads. The pass ends with Recorder.Done.
+// Reader returns a Recorder for one pass of the owner. The Recorder reads with r and records the reads. Call
+// Recorder.Done at the end of the pass.
 func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,8 +99,8 @@ func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder 
 	return &Recorder{tracker: t, owner: owner, reader: r, pass: t.passes}
 }
 
-// Forget removes an owner that is gone. A pass of it that is not done yet still records
-// what it reads from then on.
+// Forget removes an owner. Call it when the owner does not exist any more. If a pass of the owner has not ended, its
+// later reads are still recorded.
 func (t *Tracker) Forget(owner types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
