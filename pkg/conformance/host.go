@@ -41,7 +41,7 @@ type job struct {
 // A panicError is returned for a call that panicked.
 type panicError struct{ text string }
 
-// Error returns the panic and its stack.
+// Error returns the text of the panic and its stack.
 func (e *panicError) Error() string { return e.text }
 
 // newHost starts a host whose calls have a deadline of limit.
@@ -161,8 +161,8 @@ type valueContext struct {
 	values context.Context //nolint:containedctx // for its values
 }
 
-// Value returns the value of the context outside, if any, or of the one inside. The
-// standard library finds there what belongs to the channels.
+// Value returns the value of the outer context, or the value of the inner context if the outer context has none. The
+// standard library uses Value to find the outer context, to which the channels belong.
 func (c valueContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v

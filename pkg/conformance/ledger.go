@@ -52,7 +52,7 @@ type difference struct{ created, removed, changed []string }
 // empty reports whether the lists were equal.
 func (d difference) empty() bool { return len(d.created)+len(d.removed)+len(d.changed) == 0 }
 
-// String describes the difference.
+// String lists the created, removed and changed resources.
 func (d difference) String() string {
 	var parts []string
 	for verb, ids := range map[string][]string{"created": d.created, "removed": d.removed, "changed": d.changed} {
@@ -167,13 +167,13 @@ func describeOwner(of types.UID) string {
 	return "was made for the object " + string(of)
 }
 
-// Traits returns the traits of the class of the suite.
+// Traits returns the traits of the suite's class.
 func (l *ledger) Traits() sim.Traits { return l.traits }
 
-// Changes returns the number of changes seen.
+// Changes returns the number of changes that the ledger has detected.
 func (l *ledger) Changes() int { return l.changes }
 
-// Of returns the IDs of the resources that were created for an object, or adopted by it.
+// Of returns the IDs of the resources that were created for an object or adopted by it.
 func (l *ledger) Of(object types.UID) []string {
 	var ids []string
 	for id, r := range l.existing {
@@ -186,8 +186,8 @@ func (l *ledger) Of(object types.UID) []string {
 	return ids
 }
 
-// MadeFor returns the object that the resource of mg was created for, and whether the
-// resource exists.
+// MadeFor returns the UID of the object for which the resource of mg was created. It also reports whether the resource
+// exists.
 func (l *ledger) MadeFor(mg resource.Managed) (types.UID, bool) {
 	id := meta.GetExternalName(mg)
 	_, exists := l.existing[id]
@@ -198,8 +198,7 @@ func (l *ledger) MadeFor(mg resource.Managed) (types.UID, bool) {
 	return l.madeFor[id], exists
 }
 
-// Lacks describes how the resource of mg differs from its wanted state, or returns
-// nothing.
+// Lacks describes how the resource of mg differs from its wanted state. It returns "" if there is no difference.
 func (l *ledger) Lacks(mg resource.Managed) string {
 	r, exists := l.existing[meta.GetExternalName(mg)]
 	switch {

@@ -85,7 +85,7 @@ type finding struct {
 	replay   string // the schedule, if there is one
 }
 
-// String describes the finding in a sentence, and how to replay it.
+// String returns a sentence that describes the finding, and how to replay it.
 func (f finding) String() string {
 	sentence := ""
 	for _, p := range properties {
@@ -128,7 +128,7 @@ func (f *findings) add(x finding) {
 // has reports whether there is a finding of a property.
 func (f *findings) has(property string) bool { return f.count[property] > 0 }
 
-// A Property is one that Run checks, in a subtest of its name.
+// A Property is a property of a client that Run checks. Run reports it in a subtest with its name.
 type Property struct {
 	Name     string
 	Sentence string // what holds

@@ -134,7 +134,7 @@ func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err erro
 	}
 }
 
-// Connect connects the author's client and wraps it.
+// Connect calls the author's connecter and returns a wrapped client.
 func (t *recorder) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	var c managed.ExternalClient
 	var can optionalMethods
@@ -168,7 +168,7 @@ type optionalMethods struct {
 // A backend is the identity of an external system.
 type backend string
 
-// Identity returns the identity.
+// Identity returns the identity of the external system.
 func (b backend) Identity() string { return string(b) }
 
 // optionsOf returns the optional methods of a client.
@@ -245,7 +245,7 @@ func (c *client) Delete(ctx context.Context, mg resource.Managed) error {
 	return c.recorder.call(ctx, clientCall{name: "Delete", mutates: true, mg: mg}, c.external.Delete)
 }
 
-// Disconnect disconnects the client and the connecter if they implement it.
+// Disconnect calls Disconnect of the client and of the connecter, if they implement it.
 func (c *client) Disconnect(ctx context.Context) error {
 	return c.recorder.call(ctx, clientCall{name: "Disconnect"}, func(ctx context.Context, _ resource.Managed) error {
 		var errs []error
@@ -267,7 +267,7 @@ type recoveringClient struct {
 	optional optionalMethods
 }
 
-// RecoverCreation finds what a Create with the token has made.
+// RecoverCreation searches for the resource that an earlier Create with the token may have created.
 func (r *recoveringClient) RecoverCreation(
 	ctx context.Context, mg resource.Managed, token string,
 ) (found bool, err error) {
@@ -282,5 +282,5 @@ func (r *recoveringClient) RecoverCreation(
 	return found && err == nil, err
 }
 
-// RecoveryWindow returns the window of the author's client.
+// RecoveryWindow returns the recovery window of the author's client.
 func (r *recoveringClient) RecoveryWindow() time.Duration { return r.optional.window }

@@ -17,13 +17,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Run runs the suite, with one subtest for each property. A failure says which
-// property does not hold, what happened, and how to replay it.
+// Run runs the suite, with one subtest for each property. A failure says which property does not hold, what has
+// happened, and how to replay it.
 //
-// Run calls the client first directly, then through the reconciler in virtual time,
-// without faults and with each fault at each boundary. A suite that cannot be run,
-// a probe that returns wrong results and a client that panics or does not return
-// are failures, too. Run does not hang.
+// Run first calls the client directly. Then it runs the reconciler in virtual time, without faults and with each fault
+// at each boundary. The test also fails if the suite cannot be run, the probe returns wrong results, or the client
+// panics or does not return. Run itself always returns.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	k := examine(t, s)

@@ -42,18 +42,16 @@ func goEnv() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=", "GO111MODULE=on")
 }
 
-// Ensure returns the path of the devcluster binary, and builds it if it is not
-// there yet, with a line of progress to o.Progress every few seconds. It uses
-// no other field of o.
+// Ensure returns the path of the devcluster binary, and builds the binary if it does not exist yet. During the build it
+// writes a line to o.Progress every few seconds. It ignores the other fields of o. Go must be installed. Concurrent
+// calls in several processes build the binary only once.
 //
-// In a checkout of this repository it builds the sources found there, elsewhere
-// the module at the version of this library. The binary is kept in
-// moorage/devcluster/HASH in the user's cache folder, the hash being that of
-// the sources, the Go version and the build flags; those unused for 30 days are
-// removed. Links named etcd and kube-apiserver lie beside it, so that the
-// folder can be given to controller-runtime's envtest as KUBEBUILDER_ASSETS.
+// In a checkout of this repository, Ensure builds the sources of the checkout. Elsewhere it builds the module at the
+// version of this library. It stores the binary in moorage/devcluster/HASH in the user's cache folder. HASH is computed
+// from the sources, the Go version and the build flags. Binaries that were not used for 30 days are removed.
 //
-// Processes that call it at once build once. Go must be installed.
+// The folder of the binary also contains links named etcd and kube-apiserver. It can therefore be the value of
+// KUBEBUILDER_ASSETS for controller-runtime's envtest.
 func Ensure(ctx context.Context, o Options) (binary string, err error) {
 	source, err := sources(ctx)
 	if err != nil {

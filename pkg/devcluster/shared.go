@@ -26,13 +26,12 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Shared returns the control plane that all packages of this test run share,
-// and lets go of it when the test ends. It fails the test if there is none; it
-// never skips. Everyone on it sees everyone's objects: use a namespace and an
-// API group of your own per package.
+// Shared returns the control plane that all packages of this test run share, and calls Stop when the test ends. If
+// there is no control plane, the test fails. Shared never skips a test. All packages see all objects of the control
+// plane, so each package needs its own namespace and API group.
 //
-// What a package installs once, such as its CRDs, belongs into TestMain, with
-// [Join]: between two tests a control plane may expire and be replaced.
+// Install objects that a package needs once, such as its CRDs, in TestMain, and call [Join] there. Without Join, the
+// control plane may expire between two tests, and the second test gets a new one.
 func Shared(t TB) *Cluster {
 	t.Helper()
 	c, err := Join(t.Context(), Options{Progress: os.Stderr})
@@ -44,14 +43,13 @@ func Shared(t TB) *Cluster {
 	return c
 }
 
-// Join returns the control plane that the processes of one test run share,
-// see EnvRun, and starts it if there is none yet. It is kept alive until Stop;
-// one minute after the last of its users has stopped, or was killed, it ends by
-// itself and its folder is removed. Two test runs have one each.
+// Join returns the control plane that the processes of one test run share, and starts it if it does not run yet. See
+// EnvRun for what a test run is. Two test runs do not share a control plane. The control plane runs at least until the
+// caller calls Stop. It ends one minute after its last user has called Stop or was killed. Its folder is then removed.
 //
-// If EnvKubeconfig names an existing cluster, that is returned instead. With
-// kube-apiserver and etcd from EnvAssets, which cannot end by themselves, the
-// control plane is the caller's alone and ends with its Stop.
+// If EnvKubeconfig names an existing cluster, Join returns that cluster instead. If EnvAssets contains only
+// kube-apiserver and etcd, Join starts a control plane for the caller alone, because these programs cannot end by
+// themselves. Stop then ends it.
 func Join(ctx context.Context, o Options) (*Cluster, error) {
 	if c, err := existing(); c != nil || err != nil {
 		return c, err

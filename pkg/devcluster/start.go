@@ -8,13 +8,11 @@ import (
 	"strconv"
 )
 
-// Start builds devcluster if need be, starts a control plane as a process of
-// its own and returns when it is ready. The caller owns it and calls Stop. It
-// never outlives the caller: if this process is killed, it ends too, and its
-// folder goes with it if that was a temporary one.
+// Start starts a control plane in a separate process and returns when it is ready. It builds devcluster first if
+// necessary. The caller owns the control plane and must call Stop. If the caller's process is killed, the control plane
+// ends too, and a temporary folder is removed.
 //
-// If EnvKubeconfig names an existing cluster, that is returned instead, unless
-// o.Own is set.
+// If EnvKubeconfig names an existing cluster and o.Own is false, Start returns that cluster instead.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if c, err := existing(); !o.Own && (c != nil || err != nil) {
 		return c, err
