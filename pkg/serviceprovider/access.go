@@ -118,8 +118,7 @@ func (a SimpleProviderAdapter) AccessSources() []source.Source {
 	return nil
 }
 
-// supportsExtraClusters reports whether a provider may know other clusters than ClusterMCP and
-// ClusterWorkload.
+// supportsExtraClusters reports whether a provider may support clusters besides ClusterMCP and ClusterWorkload.
 func supportsExtraClusters(p AdvancedProvider) bool {
 	a, simple := asAdapter(p)
 	_, details := a.Provider.(AccessDetailer)
@@ -127,7 +126,7 @@ func supportsExtraClusters(p AdvancedProvider) bool {
 	return !simple || details
 }
 
-// asAdapter returns the SimpleProviderAdapter that a provider is or points to.
+// asAdapter returns the provider as a SimpleProviderAdapter, if it is one or a pointer to one.
 func asAdapter(p AdvancedProvider) (SimpleProviderAdapter, bool) {
 	if to, ok := p.(*SimpleProviderAdapter); ok && to != nil {
 		return *to, true

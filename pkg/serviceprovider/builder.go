@@ -312,7 +312,7 @@ func (b *APIReconcilerBuilder[T, C]) validate() error {
 	return nil
 }
 
-// clusterProblem returns why a cluster cannot be used, and nothing if it can.
+// clusterProblem returns the reason why a cluster cannot be used, or "" if it can be used.
 func clusterProblem(c *clusters.Cluster) string {
 	switch {
 	case c == nil:
@@ -331,7 +331,7 @@ func isEmptyAdapter(p AdvancedProvider) bool {
 	return simple && isNil(a.Provider)
 }
 
-// jitter adds up to a tenth, so that polls do not synchronize.
+// jitter adds up to a tenth to the duration, so that the polls of objects do not synchronize.
 func (r *APIReconciler[T, C]) jitter(d time.Duration) time.Duration {
 	return d + time.Duration(float64(d)*r.random()/10)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Errors of a ConfigSource. After any other error it is unknown whether there is a configuration,
-// and the status of the object stays.
+// Errors of a ConfigSource. After any other error it is unknown whether there is a configuration, and the status of the
+// object is not changed.
 var (
 	// ErrConfigNotFound means that there is no configuration.
 	ErrConfigNotFound = errors.New("there is no configuration")
@@ -128,7 +128,7 @@ func (s *selectedConfig[T, C]) ConfigFor(ctx context.Context, obj T) (C, error) 
 	return c, err
 }
 
-// list reads the configurations. After an error it returns those of the last successful read.
+// list reads the configurations. If this fails, it returns the configurations of the last successful read.
 func (s *selectedConfig[T, C]) list(ctx context.Context) ([]C, error) {
 	var reader client.Reader = s.cluster.Client()
 	if cl := s.cluster.Cluster(); cl != nil {
@@ -176,7 +176,7 @@ func configChanged() predicate.Predicate {
 	}}
 }
 
-// channelConfig is the source behind ProviderConfig and the channel of SetupWithManager.
+// channelConfig is the ConfigSource for the configurations of ProviderConfig and of the channel of SetupWithManager.
 type channelConfig[T API, C Config] struct {
 	mu      sync.Mutex
 	config  C
@@ -208,7 +208,7 @@ func (*channelConfig[T, C]) Source(
 	return nil
 }
 
-// receive stores a configuration. Without an object the configuration was removed.
+// receive stores the configuration of an event. An event without an object means that the configuration was removed.
 func (r *channelConfig[T, C]) receive(e event.GenericEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -53,7 +53,7 @@ func (r *ConfigReconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	if whole == nil {
 		return errors.New("the platform cluster has no cache: initialize its client")
 	}
-	// Several providers may share a process, so the name of one is part of the name.
+	// Several providers may share a process, so the name of the controller contains the name of the provider.
 	c, err := controller.New("providerconfig-"+r.name, mgr, controller.Options{Reconciler: r})
 	if err != nil {
 		return errors.Wrap(err, "cannot set up the controller of the provider config")

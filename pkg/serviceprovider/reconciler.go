@@ -52,14 +52,14 @@ type watchOptions struct {
 	configMapNamespace string                // empty for no source of ConfigMaps
 }
 
-// deletionOptions say how a deletion continues if something is missing, or the object is paused.
+// deletionOptions determine how a deletion continues if something is missing or the object is paused.
 type deletionOptions struct {
 	onClusterGone DeletionPolicy
 	withoutConfig DeletionPolicy
 	whenPaused    bool
 }
 
-// reader returns the reader of objects: the cache of the manager, if there is one.
+// reader returns the reader of objects. It is the cache of the manager, if there is a manager.
 func (r *APIReconciler[T, C]) reader() client.Reader {
 	if r.cache != nil {
 		return r.cache

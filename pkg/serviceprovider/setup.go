@@ -84,7 +84,7 @@ func (r *APIReconciler[T, C]) sources(mgr ctrl.Manager, updates chan event.Gener
 	return append(sources, references...), err
 }
 
-// channelSource receives configurations and requeues all objects for each.
+// channelSource returns a source that receives configurations, and requeues all objects for each configuration.
 func (r *APIReconciler[T, C]) channelSource(updates chan event.GenericEvent) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		go func() {
@@ -103,8 +103,8 @@ func (r *APIReconciler[T, C]) channelSource(updates chan event.GenericEvent) sou
 	})
 }
 
-// mapSecretToRequests returns the function that maps a Secret to objects, nil if the domain is no
-// SecretMapper and no SecretWatcher.
+// mapSecretToRequests returns the function that maps a Secret to requests. It returns nil if the Reconciler is neither
+// a SecretMapper nor a SecretWatcher.
 func (r *APIReconciler[T, C]) mapSecretToRequests() func(context.Context, client.Object) []reconcile.Request {
 	mapper, maps := r.domain.(SecretMapper[C])
 	watcher, watches := r.domain.(SecretWatcher[C])
@@ -127,8 +127,8 @@ func (r *APIReconciler[T, C]) mapSecretToRequests() func(context.Context, client
 	}
 }
 
-// mapConfigMapToRequests returns the function that maps a ConfigMap to objects, nil if the domain
-// is no ConfigMapWatcher.
+// mapConfigMapToRequests returns the function that maps a ConfigMap to requests. It returns nil if the Reconciler is
+// not a ConfigMapWatcher.
 func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, client.Object) []reconcile.Request {
 	watcher, watches := r.domain.(ConfigMapWatcher[C])
 	if !watches {
@@ -145,7 +145,7 @@ func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, cli
 	}
 }
 
-// currentConfig returns the configuration of an empty object, the zero value if there is none.
+// currentConfig returns the configuration for an empty object, or the zero value if there is none.
 func (r *APIReconciler[T, C]) currentConfig(ctx context.Context) C {
 	c, err := r.configs.ConfigFor(ctx, r.newObject())
 	if err != nil {
@@ -162,15 +162,15 @@ func (r *APIReconciler[T, C]) usesChannel() bool {
 	return r.configs == ConfigSource[T, C](r.channelConfig)
 }
 
-// defaultPredicate is used if the author sets no predicates.
+// defaultPredicate returns the predicate that is used if the author sets no predicates.
 func (r *APIReconciler[T, C]) defaultPredicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return specOrMetadataChanged(e) || !slices.Equal(foreignFinalizers(e.ObjectOld), foreignFinalizers(e.ObjectNew))
 	}}
 }
 
-// specOrMetadataChanged reports whether the generation, the labels, the annotations or the deletion
-// timestamp differ, or the object is another one of the name.
+// specOrMetadataChanged reports whether the generation, labels, annotations or deletion timestamp of the object have
+// changed. It also returns true if another object with the same name has replaced the object.
 func specOrMetadataChanged(e event.UpdateEvent) bool {
 	before, now := e.ObjectOld, e.ObjectNew
 

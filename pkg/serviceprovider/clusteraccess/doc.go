@@ -20,7 +20,7 @@ package clusteraccess
 
 import "github.com/moorage-dev/moorage/pkg/serviceprovider"
 
-// Names of package serviceprovider, for programs that know them from here.
+// Names of package serviceprovider, for programs that use them from this package.
 type (
 	// Provider requests access to the clusters of an object.
 	Provider = serviceprovider.ClusterAccessProvider

@@ -20,8 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// Labels and the finalizer of the requests that are created. The names are the
-// platform's.
+// Labels and the finalizer of the requests that are created. The platform defines these names.
 const (
 	LabelManagedBy           = "openmcp.cloud/managed-by"
 	LabelManagedPurpose      = "openmcp.cloud/managed-purpose"
@@ -195,7 +194,7 @@ func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Inp
 func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	ready := true
 	for _, reg := range r.registered {
-		// All are requested before the pass waits for any.
+		// Access to all clusters is requested before the pass waits for any of them.
 		granted, err := r.ensure(ctx, reg, request)
 		if err != nil {
 			return reconcile.Result{}, errors.Wrapf(err, "cannot get access to cluster %s", reg.ID)
@@ -331,8 +330,8 @@ func (r *Requester) clusterReleased(ctx context.Context, reg Registration, reque
 	return found && !cr.GetDeletionTimestamp().IsZero(), nil
 }
 
-// grantKey returns the key of the granted AccessRequest for a cluster of an object, and otherwise
-// the key of a new one.
+// grantKey returns the key of the granted AccessRequest for a cluster of an object. If there is none, it returns the
+// key of a new AccessRequest.
 func (r *Requester) grantKey(reg Registration, request reconcile.Request) clusters.Key {
 	all, ns := r.identities(reg, request), reg.namespace(request)
 	r.mu.Lock()
@@ -357,8 +356,8 @@ func (r *Requester) registration(id string) (Registration, error) {
 	return Registration{}, errors.Errorf("cluster %q is not registered", id)
 }
 
-// reader returns the reader of requests: the cache of the platform after AccessSources, its client
-// before.
+// reader returns the reader of requests. Before AccessSources it is the client of the platform, and after that the
+// cache of the platform.
 func (r *Requester) reader() client.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()

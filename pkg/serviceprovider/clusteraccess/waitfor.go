@@ -70,7 +70,7 @@ func WaitFor(
 	}
 }
 
-// programAccess is the access of a program, as long as it runs.
+// programAccess is the access of a program to a cluster, for the lifetime of the program.
 type programAccess struct {
 	r    *Requester
 	reg  Registration
@@ -113,7 +113,7 @@ func (s *programAccess) load(ctx context.Context, g *grant) (*clusters.Kubeconfi
 	return s.r.parse(g, secret)
 }
 
-// accessRequest returns the AccessRequest of the program, nil until it is granted.
+// accessRequest returns the AccessRequest of the program, or nil while it is not granted.
 func (s *programAccess) accessRequest(ctx context.Context) (*clustersv1alpha1.AccessRequest, error) {
 	wanted := &clustersv1alpha1.AccessRequest{
 		ObjectMeta: *s.meta.DeepCopy(), Spec: clustersv1alpha1.AccessRequestSpec{Token: s.reg.Token, OIDC: s.reg.OIDC},
@@ -205,7 +205,7 @@ type renewedToken struct {
 	read time.Time
 }
 
-// current returns the current token. One request at a time reads the Secret; the others use the
+// current returns the current token. If the Secret is due, one request reads it, and concurrent requests use the
 // current token meanwhile.
 func (b *renewedToken) current(ctx context.Context) string {
 	if b.mu.TryLock() {
@@ -219,7 +219,7 @@ func (b *renewedToken) current(ctx context.Context) string {
 	return (*b.tokens.Load())[0]
 }
 
-// setToken sets the current token and keeps the previous one.
+// setToken sets the current token, and stores the previous token.
 func (b *renewedToken) setToken(token string) {
 	tokens := []string{token}
 	if before := b.tokens.Load(); before != nil {
@@ -231,7 +231,7 @@ func (b *renewedToken) setToken(token string) {
 	b.tokens.Store(&tokens)
 }
 
-// credentials returns the current token and the previous one, which requests in flight may use.
+// credentials returns the current token and the previous token. Requests in progress may still use the previous token.
 func (b *renewedToken) credentials() [][]byte {
 	var all [][]byte
 	for _, token := range *b.tokens.Load() {
@@ -241,7 +241,7 @@ func (b *renewedToken) credentials() [][]byte {
 	return all
 }
 
-// renew reads the token. After an error the current one stays.
+// renew reads the token. After an error the current token stays in use.
 func (b *renewedToken) renew(ctx context.Context) {
 	b.read = b.s.r.clock.Now()
 	b.refused.Store(false)

@@ -71,7 +71,7 @@ func unserved(ctx context.Context, all []target) (missing []string, err error) {
 	return missing, nil
 }
 
-// state reports whether a CRD is established, and what is wrong with its names.
+// state reports whether a CRD is established. It also returns the problem with the names of the CRD, if there is one.
 func state(crd *unstructured.Unstructured) (ok bool, why string) {
 	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -23,7 +23,7 @@ import (
 // this label.
 const ClusterLabel = "openmcp.cloud/cluster"
 
-// Clusters that a definition may be for, as the values of ClusterLabel.
+// Values of ClusterLabel: the clusters on which a CRD can be installed.
 const (
 	Platform   = "platform"
 	Onboarding = "onboarding"
