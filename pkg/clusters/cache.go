@@ -67,7 +67,7 @@ type Cache[C any] struct {
 	listeners map[*func(Key)]struct{}
 }
 
-// An entry holds the state of a cluster. Once it is stored, only its health changes.
+// An entry holds the state of a cluster. After it is stored, only its health changes.
 type entry struct {
 	connectionKey string // key of its connection in the cache of connections, unique per entry
 	input         Input
@@ -79,8 +79,7 @@ type entry struct {
 	restored *Restore // why the connection before, which had the same revision, was replaced
 }
 
-// noRecheck is the recheck interval of connections whose revision is set, so that none
-// has to be read.
+// noRecheck is the recheck interval of connections. Set provides their revisions, so they need not be rechecked.
 const noRecheck = 365 * 24 * time.Hour
 
 // NewCache returns an empty cache that makes its connections with the function build. It calls build once for each
@@ -114,8 +113,8 @@ func (c *Cache[C]) Set(key Key, in Input) bool {
 	return c.set(key, &entry{input: in}, ErrReplaced, (*entry).differs)
 }
 
-// set stores an entry if it differs from the one before, and ends all leases on that one
-// with the given cause. It reports whether it did.
+// set stores an entry if it differs from the stored entry. It then ends all leases on the previous connection with the
+// given cause, and returns true.
 func (c *Cache[C]) set(key Key, e *entry, cause error, differs func(old, now *entry) bool) bool {
 	ctx, end := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, end
@@ -160,8 +159,8 @@ func (c *Cache[C]) Known(key Key) (Input, bool) {
 	return e.input, true
 }
 
-// put stores an entry, or removes it if now is nil, if it differs from the one before. It
-// reports whether it did.
+// put stores an entry if it differs from the stored entry, and removes the stored entry if now is nil. It reports
+// whether it has changed anything.
 func (c *Cache[C]) put(key Key, now *entry, cause error, differs func(old, now *entry) bool) bool {
 	c.mu.Lock()
 	old := c.entries[key]

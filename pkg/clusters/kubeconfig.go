@@ -25,8 +25,7 @@ var (
 	ErrInvalidKubeconfig = errors.New("kubeconfig is not valid")
 )
 
-// maxKubeconfig is the maximum size of a kubeconfig, which is more than a Secret can
-// hold.
+// maxKubeconfig is the maximum size of a kubeconfig. A Secret cannot contain more.
 const maxKubeconfig = 1 << 20
 
 // A Kubeconfig is the result of ParseKubeconfig.
@@ -79,7 +78,7 @@ func ParseKubeconfig(data []byte, context string) (*Kubeconfig, error) {
 	return safeKubeconfig(cluster, user)
 }
 
-// selectContext returns the context of a name, or the current one if the name is empty.
+// selectContext returns the context with the name, or the current context if the name is empty.
 func selectContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Context, error) {
 	selected := config.Contexts[cmp.Or(name, config.CurrentContext)]
 	switch {
@@ -161,8 +160,8 @@ func safeKubeconfig(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) 
 	return &Kubeconfig{RESTConfig: config, Expires: expires}, nil
 }
 
-// tokenExpiry returns the expiry of a JSON web token, zero if there is none. It is for
-// scheduling only: the token is not verified.
+// tokenExpiry returns the expiry of a JSON web token, or zero if it has none. The token is not verified, so the expiry
+// is for scheduling only.
 func tokenExpiry(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

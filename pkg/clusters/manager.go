@@ -10,8 +10,8 @@ import (
 // A Change is the result of Refresh.
 type Change int
 
-// Results of Refresh. After Replaced and Lost the caller stops everything that uses the
-// connection before. Refresh returns each of them once per replacement or loss.
+// Results of Refresh. After Replaced and Lost, the caller has to stop everything that uses the previous connection.
+// Refresh returns each of them once per replacement or loss.
 const (
 	Unchanged Change = iota
 	Replaced
@@ -51,21 +51,21 @@ type Manager[C any] struct {
 	listeners map[*func(Key)]struct{}
 }
 
-// A use is the revision of a connection that a user was given. The zero value means that
-// the user has asked, and was given none.
+// A use records which connection a user has got. The zero value means that the user has asked for a connection and has
+// not got one.
 type use struct {
 	uid      string
 	revision Revision
 
-	// Closed when the lease has ended: a connection after that is another one, even of the
-	// same revision. Nil if the provider is no Acquirer: only revisions are compared then.
+	// Closed when the lease has ended. A later connection is a different connection, even if it has the same revision. Nil
+	// if the provider is not an Acquirer. In this case only revisions are compared.
 	ended <-chan struct{}
 }
 
-// isZero reports whether the user was given no connection.
+// isZero reports whether the user has no connection.
 func (m use) isZero() bool { return m.uid == "" && m.revision == "" }
 
-// sameRevision reports whether two uses are of the same revision of the same cluster.
+// sameRevision reports whether both uses have the same revision of the same cluster.
 func (m use) sameRevision(o use) bool { return m.uid == o.uid && m.revision == o.revision }
 
 // hasEnded reports whether the lease has ended.
@@ -123,8 +123,7 @@ func (m *Manager[C]) Get(ctx context.Context, u User, r Ref) (Lease[C], error) {
 	return lease, err
 }
 
-// get implements Get, and also returns the current revision of the provider, if there is
-// one.
+// get implements Get. It also returns the current revision of the provider, or "" if there is none.
 func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision, error) {
 	m.addUser(u, r.Key)
 	lease, err := m.leases.Acquire(ctx, r.Key)
@@ -144,8 +143,8 @@ func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision
 	return lease, lease.Revision, nil
 }
 
-// recordUse records the connection that a user is given. It returns false if the user was
-// given another one and has not called Refresh since.
+// recordUse records the connection that a user gets. It returns false if the user has got another connection before and
+// has not called Refresh since then.
 func (m *Manager[C]) recordUse(u User, key Key, now use) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -114,8 +114,8 @@ func (w *watchTransport) resumes(path string) bool {
 	return watched
 }
 
-// watchVersion returns whether a request is a watch, and the version that it resumes
-// from, or "" if it starts from the current state.
+// watchVersion reports whether a request is a watch. It returns the version from which the watch resumes, or "" if the
+// watch starts from the current state.
 func watchVersion(r *http.Request) (version string, watches bool) {
 	if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "watch=") { // most requests
 		return "", false
@@ -131,8 +131,7 @@ func watchVersion(r *http.Request) (version string, watches bool) {
 	return version, true
 }
 
-// readVersion lists one object of a watched resource, and returns the version of the
-// list.
+// readVersion lists one object of the watched resource, and returns the version of the list.
 func (w *watchTransport) readVersion(watch *http.Request) (string, error) {
 	ctx, cancel := context.WithTimeout(watch.Context(), versionTimeout)
 	defer cancel()

@@ -79,7 +79,7 @@ func (c *scopedCache) GetInformerForKind(
 	return &scopedInformer{Informer: informer, scope: c}, nil
 }
 
-// release removes all handlers, and refuses new ones.
+// release removes all event handlers. Later attempts to add handlers fail.
 func (c *scopedCache) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -80,8 +80,8 @@ func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) definition {
 	return d
 }
 
-// track lets the index remember whether a kind ever had a definition. Of other kinds it
-// knows only the current definitions.
+// track adds a kind for which the index records whether it ever had a definition. For other kinds the index contains
+// only the current definitions.
 func (c *crdIndex) track(kind schema.GroupKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,14 +124,14 @@ func (c *crdIndex) remove(name string) {
 	}
 }
 
-// setSynced records that the index has all definitions.
+// setSynced records that the index contains all definitions.
 func (c *crdIndex) setSynced() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.synced = true
 }
 
-// serving is what the definitions say about a kind.
+// serving is the state of a kind according to the definitions.
 type serving int
 
 const (
@@ -141,8 +141,8 @@ const (
 	served                   // its definition serves it
 )
 
-// find returns what the definitions say about a kind, and the UID of the definition that
-// serves it. A kind that discovery has found is never unserved because of other
+// find returns the state of a kind according to the definitions, and the UID of the definition that serves it. If
+// discovery has found a kind that has never had a definition, find does not return unserved because of other
 // definitions in its group.
 func (c *crdIndex) find(gvk schema.GroupVersionKind, discovered bool) (serving, string) {
 	c.mu.RLock()

@@ -33,21 +33,21 @@ type Gate struct {
 	kinds   map[schema.GroupVersionKind]*kind
 }
 
-// cluster is the access of a gate to the cluster. Its methods are safe for concurrent
-// use; served, track and removeInformers do not block.
+// cluster gives a gate access to the cluster. Its methods are safe for concurrent use. The methods served, track and
+// removeInformers do not block.
 type cluster interface {
-	// watch calls changed whenever the result of served may have changed, and returns
-	// when the context has ended or the watch failed.
+	// watch calls changed each time the result of served may have changed. It returns when the context has ended or the
+	// watch has failed.
 	watch(ctx context.Context, changed func()) error
 
-	// track makes a kind known to served, after a while.
+	// track adds a kind, so that served can return its state after some time.
 	track(gvk schema.GroupVersionKind)
 
-	// served returns the UID of the definition that serves a kind, byDiscovery, or ""
-	// if the kind is not served. It reports false while that is not known.
+	// served returns the UID of the definition that serves a kind, byDiscovery, or "" if the kind is not served. It
+	// returns false while this is unknown.
 	served(gvk schema.GroupVersionKind) (by string, known bool)
 
-	// waitUntilListable returns when the kind can be listed, or with the error of ctx.
+	// waitUntilListable returns nil when the kind can be listed, or the error of ctx.
 	waitUntilListable(ctx context.Context, gvk schema.GroupVersionKind) error
 
 	// removeInformers removes the informers of a kind that is gone.
@@ -175,8 +175,7 @@ func (g *Gate) markStarted() error {
 	return nil
 }
 
-// loop runs steps until the context has ended or the watch fails, and returns the error
-// of the watch.
+// loop runs steps until the context has ended or the watch fails. It returns the error of the watch.
 func (g *Gate) loop(ctx context.Context, running *sync.WaitGroup, watched <-chan error) error {
 	for {
 		retry := g.clock.NewTimer(g.step(ctx, running))

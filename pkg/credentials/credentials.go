@@ -180,7 +180,7 @@ func (e *Extractor) fromEnvironment(env *commonv1.EnvSelector) ([]byte, error) {
 	return nonEmpty([]byte(os.Getenv(env.Name)), "environment variable %q", env.Name)
 }
 
-// nonEmpty returns the value of a place, or an error if it is empty.
+// nonEmpty returns the value, or an error if the value is empty. The format describes the place of the value.
 func nonEmpty(b []byte, format string, args ...any) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, missing(format+" is missing or empty", args...)

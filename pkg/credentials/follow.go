@@ -13,8 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The backoff of watches that have ended or could not start. A forbidden watch is retried
-// rarely.
+// The backoff for watches that have ended or could not start. A forbidden watch is retried less often.
 const (
 	minRetryDelay       = time.Second
 	maxRetryDelay       = time.Minute
@@ -44,7 +43,7 @@ type watchedSecret struct {
 	followers map[*follower]struct{}
 }
 
-// A follower has a version of a Secret.
+// A follower is a caller of Follow, and the last version of the Secret that it has got.
 type follower struct {
 	version string
 	changed func()
@@ -81,7 +80,7 @@ func (f *Follower) Follow(secret types.NamespacedName, version string, changed f
 	return func() { f.remove(secret, of, me) }
 }
 
-// remove removes a follower, and ends the watch with the last one.
+// remove removes a follower. When the last follower is removed, the watch ends.
 func (f *Follower) remove(secret types.NamespacedName, of *watchedSecret, me *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,8 +149,8 @@ func (f *Follower) watch(ctx context.Context, secret types.NamespacedName, of *w
 	}
 }
 
-// notify notifies the followers that have another version than the event. A watch starts
-// with an event of the current version.
+// notify notifies the followers whose version differs from the version in the event. A watch starts with an event for
+// the current version.
 func (f *Follower) notify(of *watchedSecret, secret types.NamespacedName, event watch.Event) {
 	object, ok := event.Object.(client.Object)
 	if !ok || client.ObjectKeyFromObject(object) != secret || event.Type == watch.Bookmark {

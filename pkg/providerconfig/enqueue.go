@@ -61,15 +61,14 @@ func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, 
 	}, nil
 }
 
-// affectsUsers reports whether users have to be reconciled after a change of their
-// configuration.
+// affectsUsers reports whether a change of a configuration requires a reconcile of its users.
 func affectsUsers(before, now client.Object) bool {
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
 		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName)
 }
 
-// requestsForUsers returns a request for each user of a configuration. It ignores errors
-// of a list: the users are requeued and polled anyway.
+// requestsForUsers returns a request for each user of a configuration. If the list fails, it returns no requests,
+// because the users are also retried and polled.
 func requestsForUsers(
 	ctx context.Context, c client.Client, configs configKinds, gvk schema.GroupVersionKind, config client.Object,
 ) []reconcile.Request {
@@ -90,8 +89,8 @@ func requestsForUsers(
 	return requests
 }
 
-// eachUser calls do for every object of a kind that uses the configuration k, until do
-// returns an error, and returns that error. The objects must not be changed.
+// eachUser calls do for each object of a kind that uses the configuration k. If do returns an error, eachUser stops and
+// returns this error. The objects must not be changed.
 func eachUser(
 	ctx context.Context, r client.Reader, s *runtime.Scheme, configs configKinds, gvk schema.GroupVersionKind, k key,
 	do func(User) error,

@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// finalizerRetryDelays is the schedule by which Get waits for the finalizer of a new
-// configuration. It is usually there after some milliseconds.
+// finalizerRetryDelays are the delays between the reads by which Get waits for the finalizer of a new configuration.
+// The finalizer is usually added within some milliseconds.
 var finalizerRetryDelays = []time.Duration{
 	10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond,
 	80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond,
@@ -92,7 +92,7 @@ func Get(ctx context.Context, r Reader, mg resource.Object, kinds Kinds, o ...Ge
 	}
 }
 
-// read gets a configuration. The error satisfies IsMissing if it does not exist.
+// read gets a configuration. If the configuration does not exist, IsMissing is true for the error.
 func read(ctx context.Context, r Reader, k key, kind *kindInfo) (Config, error) {
 	config, err := kind.newObject()
 	if err != nil {
@@ -111,8 +111,7 @@ func read(ctx context.Context, r Reader, k key, kind *kindInfo) (Config, error) 
 
 // mayBeUsing reports whether an object may have used its configuration before.
 func mayBeUsing(u User) bool {
-	// An external name proves nothing: a user may have set it, or a reconciler in
-	// this pass.
+	// An external name does not prove it, because a user or a reconciler in this pass may have set it.
 	return !u.GetDeletionTimestamp().IsZero() || len(u.GetFinalizers()) > 0
 }
 
@@ -128,7 +127,7 @@ func checkUsable(c Config, k key) error {
 	}
 }
 
-// An errorReason is the reason for which Get returns no configuration.
+// An errorReason is the reason why Get returns no configuration.
 type errorReason int
 
 const (
@@ -138,7 +137,7 @@ const (
 	notReady
 )
 
-// A configError is an error that Get callers can classify.
+// A configError is an error that the IsX functions of this package classify.
 type configError struct {
 	reason                errorReason
 	message               string

@@ -69,7 +69,7 @@ func (k *kindInfo) newObject() (Config, error) {
 	return c, nil
 }
 
-// A kindResolver returns the kind of an object. A client is one.
+// A kindResolver returns the kind of an object. Every client implements it.
 type kindResolver interface {
 	GroupVersionKindFor(obj runtime.Object) (schema.GroupVersionKind, error)
 }
@@ -77,8 +77,7 @@ type kindResolver interface {
 // configKinds holds the kinds of configuration of one provider, the namespaced one first.
 type configKinds []*kindInfo
 
-// newConfigKinds returns the kinds that k gives, or an error if there is none or a kind
-// is not registered.
+// newConfigKinds returns the kinds in k. It returns an error if k is empty or a kind is not registered.
 func newConfigKinds(k Kinds, resolver kindResolver) (configKinds, error) {
 	var kinds configKinds
 	for _, kind := range []kindInfo{{empty: k.Namespaced, namespaced: true}, {empty: k.Cluster}} {
@@ -103,8 +102,8 @@ func isNil(c Config) bool {
 	return c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil()
 }
 
-// resolveReference returns the configuration that u refers to and its kind. The error
-// satisfies IsInvalid if no such configuration can exist.
+// resolveReference returns the configuration to which u refers, and its kind. If such a configuration cannot exist,
+// IsInvalid is true for the error.
 func (k configKinds) resolveReference(u User) (key, *kindInfo, error) {
 	ref := u.GetProviderConfigReference()
 	if ref == nil || ref.Name == "" {
@@ -127,7 +126,7 @@ func (k configKinds) resolveReference(u User) (key, *kindInfo, error) {
 	}
 }
 
-// byName returns the kind of that name, the first kind if the name is empty, or nil.
+// byName returns the kind with the name, or nil if there is none. If the name is empty, it returns the first kind.
 func (k configKinds) byName(kind string) *kindInfo {
 	for _, one := range k {
 		if kind == one.gvk.Kind || kind == "" {

@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/freshness"
 )
 
-// A record is the in-memory state of one configuration. It is dropped with the
-// configuration. One worker at a time uses it.
+// A record is the in-memory state of one configuration. It is removed when the configuration is gone. Only one worker
+// at a time uses it.
 type record struct {
 	freshness.Record
 

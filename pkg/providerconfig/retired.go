@@ -20,7 +20,7 @@ func WithRetiredFinalizers(names ...string) Option {
 	return func(o *options) { o.retired = append(o.retired, names...) }
 }
 
-// A retiredFinalizer is removed, and never added.
+// A retiredFinalizer is a finalizer that is removed and never added.
 type retiredFinalizer struct {
 	resource.Finalizer
 	name string

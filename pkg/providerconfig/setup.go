@@ -93,8 +93,8 @@ func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	return nil
 }
 
-// unservedBy returns a function that reports whether a kind is known not to be served.
-// Without a gate every kind is taken to be served.
+// unservedBy returns a function that reports whether a kind is known not to be served. Without a gate the function
+// returns false for all kinds.
 func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	if gate != nil {
 		return gate.Absent
@@ -103,7 +103,7 @@ func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	return func(schema.GroupVersionKind) bool { return false }
 }
 
-// add registers a watch of every kind of users with the manager, or with the gate.
+// add adds a watch of each kind of users to the manager, or to the gate if there is one.
 func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error {
 	for _, of := range users {
 		gvk, err := m.GetClient().GroupVersionKindFor(of)
@@ -128,15 +128,14 @@ func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error
 	return nil
 }
 
-// A withoutLeaderElection is a runnable that does not wait for leadership, so that a
-// standby replica knows the users.
+// A withoutLeaderElection is a runnable that does not wait for leadership, so that the index of a standby replica is up
+// to date.
 type withoutLeaderElection struct{ manager.RunnableFunc }
 
 // NeedLeaderElection returns false.
 func (withoutLeaderElection) NeedLeaderElection() bool { return false }
 
-// add registers the controller of a kind of configuration with the manager, or with the
-// gate.
+// add adds the controller of a kind of configuration to the manager, or to the gate if there is one.
 func add(m manager.Manager, kind *kindInfo, t *tracker, chosen options) error {
 	name := "providerconfig/" + strings.ToLower(kind.gvk.GroupKind().String())
 	r := &reconciler{

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxNameLength is how much of a name an error shows: the greatest length of a valid one.
+	// maxNameLength is the maximum length of a name in an error. It equals the maximum length of a valid name.
 	maxNameLength = 253
 
-	// maxErrorLength is the greatest length of an error's text, in bytes.
+	// maxErrorLength is the maximum length of the text of an error in bytes.
 	maxErrorLength = 1024
 
-	// maxCycleMembers is how many members of a cycle an error names.
+	// maxCycleMembers is the maximum number of members of a cycle in an error.
 	maxCycleMembers = 4
 )
 
@@ -53,7 +53,7 @@ func (r Referent) String() string {
 // A Reason is the reason why a reference is not resolved.
 type Reason string
 
-// Why a reference waits.
+// Reasons why a reference waits.
 const (
 	// ReasonNotFound: the referent does not exist.
 	ReasonNotFound Reason = "ReferentNotFound"
@@ -68,7 +68,7 @@ const (
 	ReasonNoMatch Reason = "NothingSelected"
 )
 
-// Why a reference is refused.
+// Reasons why a reference is refused.
 const (
 	// ReasonNotGranted: the referent is in another namespace. It does not exist there, or it does not allow the reference.
 	// The error does not distinguish these two cases.
@@ -112,7 +112,7 @@ func (e *WaitingError) Error() string {
 	}
 }
 
-// grantHint returns the annotation that referents in another namespace need, or nothing.
+// grantHint returns the annotation that a referent in another namespace needs, or "" if none is needed.
 func (e *WaitingError) grantHint() string {
 	if !isCrossNamespace(e.from, e.Referent.Namespace) {
 		return ""
@@ -192,7 +192,7 @@ func requiredGrant(from Referent) string {
 	return meta.AnnotationKeyAllowReferencesFrom + ": " + quote(from.Namespace)
 }
 
-// quote quotes text of a user, which may be long and contain any bytes.
+// quote quotes a text from a user, which may be long and contain any bytes.
 func quote(v string) string {
 	if len(v) > 2*maxNameLength+1 {
 		v = strings.ToValidUTF8(v[:2*maxNameLength+1], "") + "…"

@@ -87,8 +87,7 @@ func unstructuredOf(o client.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 }
 
-// parsePath splits a path into keys and indices. A key in brackets may contain anything
-// but a closing bracket.
+// parsePath splits a path into keys and indices. A key in brackets may contain any characters except a closing bracket.
 func parsePath(path string) ([]string, error) {
 	var out []string
 
@@ -158,7 +157,7 @@ func lookup(value any, segments []string) any {
 	return value
 }
 
-// scalarText returns the text of a scalar, or nothing for another value.
+// scalarText returns the text of a scalar, or "" for another value.
 func scalarText(value any) string {
 	switch v := value.(type) {
 	case string:

@@ -104,7 +104,7 @@ func (r *Recorder) Done(err error) {
 		return
 	}
 
-	// The reads of a pass that started later are kept.
+	// Keep the reads of a pass that has started later.
 	t.pruneReads(r.owner, o, func(pass uint64) bool { return pass >= r.pass })
 
 	self, to := dependenciesIn(err)
@@ -114,8 +114,8 @@ func (r *Recorder) Done(err error) {
 	t.setDependencies(o, self, to)
 }
 
-// watchable returns the kind of an object, or of the items of a list, and an error if the
-// kind must not be watched.
+// watchable returns the kind of an object, or of the items of a list. It returns an error if the kind must not be
+// watched.
 func (r *Recorder) watchable(o runtime.Object) (schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(o, r.tracker.scheme)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *Recorder) watchable(o runtime.Object) (schema.GroupVersionKind, error) 
 	return gvk, nil
 }
 
-// recordRead records a read, unless the pass is done.
+// recordRead records a read, unless Done was called.
 func (r *Recorder) recordRead(e readKey, read runtime.Object, s labels.Selector) error {
 	t := r.tracker
 	t.mu.Lock()
@@ -155,8 +155,8 @@ func (r *Recorder) recordRead(e readKey, read runtime.Object, s labels.Selector)
 	return nil
 }
 
-// ensureWatch starts a watch of the kind unless there is one. It does not watch a kind
-// that is not served: the owner retries the read.
+// ensureWatch starts a watch of the kind, unless it is already watched. It does not watch a kind that is not served,
+// because the owner retries the read.
 func (r *Recorder) ensureWatch(gvk schema.GroupVersionKind, err error) {
 	if gone.Unserved(err) {
 		return
@@ -167,8 +167,7 @@ func (r *Recorder) ensureWatch(gvk schema.GroupVersionKind, err error) {
 	r.tracker.watchKind(gvk)
 }
 
-// recordVersion records the version of an object that was read: an event about the same
-// version enqueues nothing.
+// recordVersion records the version of an object that was read. An event for the same version enqueues nothing.
 func (r *Recorder) recordVersion(e readKey, version string) {
 	r.tracker.mu.Lock()
 	defer r.tracker.mu.Unlock()

@@ -170,8 +170,7 @@ func (r *APIResolver) Resolve(ctx context.Context, req ResolutionRequest) (Resol
 	return applyPolicy(kept, value, req.Selector.Policy, err)
 }
 
-// applyPolicy sets the value in the response, and drops an error that the policy
-// tolerates.
+// applyPolicy sets the value in the response. It drops an error that the policy tolerates.
 func applyPolicy(
 	rsp ResolutionResponse, value string, p *commonv1.ReferencePolicy, err error,
 ) (ResolutionResponse, error) {

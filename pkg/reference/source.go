@@ -16,8 +16,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// referentPriority is below the priority of changes by users and above that of polls: an
-// owner that waits for its referent is usually being created.
+// referentPriority is the priority of owners that are enqueued because of a referent. It is below the priority of
+// changes by users, and above the priority of polls, because an owner that waits for its referent is usually being
+// created.
 const referentPriority = -10
 
 // Source returns a source for the tracker's controller. After the controller has started it, the source watches each
@@ -30,7 +31,7 @@ func (t *Tracker) Source(c cache.Cache) source.TypedSource[reconcile.Request] {
 	return &trackerSource{tracker: t, cache: c}
 }
 
-// A trackerSource is a source that is not started.
+// A trackerSource is a source that has not been started.
 type trackerSource struct {
 	tracker *Tracker
 	cache   cache.Cache
@@ -60,7 +61,7 @@ func (f *trackerSource) Start(ctx context.Context, q workqueue.TypedRateLimiting
 	return nil
 }
 
-// An activeSource is a source that was started.
+// An activeSource is a source that has been started.
 type activeSource struct {
 	watchers   map[schema.GroupVersionKind]*kindWatcher // the started ones
 	startWatch func(gvk schema.GroupVersionKind, example client.Object)
@@ -85,8 +86,7 @@ func (t *Tracker) removeWatch(w *activeSource) {
 	delete(t.sources, w)
 }
 
-// watchKind starts a watch of a kind that an owner reads, in every source that does not
-// watch it.
+// watchKind starts a watch of a kind that an owner reads. It does so in each source that does not watch the kind yet.
 func (t *Tracker) watchKind(gvk schema.GroupVersionKind) {
 	k := t.kinds[gvk]
 	if k == nil {
@@ -159,7 +159,7 @@ func (e *eventHandler) enqueue(c change, priority int) {
 	}
 }
 
-// addWithPriority adds a request, with the priority if the queue supports it.
+// addWithPriority adds a request. It sets the priority if the queue supports priorities.
 func addWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], r reconcile.Request, priority int) {
 	if pq, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		pq.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, r)

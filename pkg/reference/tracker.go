@@ -45,14 +45,14 @@ type readKey struct {
 	selector string
 }
 
-// kindReaders are the owners that read a kind.
+// A kindReaders holds the owners that read a kind.
 type kindReaders struct {
 	example client.Object
 	objects map[types.NamespacedName]map[types.NamespacedName]string // object, owner: version read
 	lists   map[string]map[string]*listReaders                       // namespace, selector
 }
 
-// listReaders are the owners that listed with a selector.
+// A listReaders holds the owners that have listed with a selector.
 type listReaders struct {
 	selector labels.Selector
 	owners   map[types.NamespacedName]struct{}
@@ -111,8 +111,7 @@ func (t *Tracker) Forget(owner types.NamespacedName) {
 	}
 }
 
-// recordRead records a read of the owner. It is called before the read, so that no change
-// in between is missed.
+// recordRead records a read of the owner. Call it before the read, so that no change in between is missed.
 func (t *Tracker) recordRead(
 	name types.NamespacedName, pass uint64, e readKey, read runtime.Object, s labels.Selector,
 ) (*owner, error) {
@@ -171,8 +170,7 @@ func (k *kindReaders) add(name types.NamespacedName, e readKey, s labels.Selecto
 	in[e.selector].owners[name] = struct{}{}
 }
 
-// pruneReads removes the reads of an owner for which keep returns false, and the owner if
-// none is left.
+// pruneReads removes the reads of an owner for which keep returns false. If no read is left, it removes the owner.
 func (t *Tracker) pruneReads(name types.NamespacedName, o *owner, keep func(pass uint64) bool) {
 	for e, pass := range o.reads {
 		if keep(pass) {
@@ -213,7 +211,7 @@ func (k *kindReaders) remove(name types.NamespacedName, e readKey) {
 	}
 }
 
-// setDependencies replaces the referents that the owner waits for.
+// setDependencies replaces the referents for which the owner waits.
 func (t *Tracker) setDependencies(o *owner, self Referent, to []Referent) {
 	if o.inGraph {
 		t.graph.set(o.self, nil)
@@ -224,14 +222,13 @@ func (t *Tracker) setDependencies(o *owner, self Referent, to []Referent) {
 	}
 }
 
-// A change is an event about one object. A created object has no old state, a deleted one
-// no new state.
+// A change is an event about one object. A created object has no old state. A deleted object has no new state.
 type change struct {
 	gvk      schema.GroupVersionKind
 	old, new client.Object
 }
 
-// state returns the current state of the object, or its last one.
+// state returns the current state of the object, or the last state of a deleted object.
 func (c change) state() client.Object {
 	if c.new != nil {
 		return c.new
@@ -240,8 +237,7 @@ func (c change) state() client.Object {
 	return c.old
 }
 
-// affectedOwners returns the owners that read the changed object or a list with it, each
-// once.
+// affectedOwners returns the owners that have read the changed object or a list that contains it.
 func (t *Tracker) affectedOwners(c change) map[types.NamespacedName]struct{} {
 	o := c.state()
 	key := client.ObjectKeyFromObject(o)
@@ -274,8 +270,8 @@ func (t *Tracker) affectedOwners(c change) map[types.NamespacedName]struct{} {
 	return out
 }
 
-// match adds the owners that listed in the namespace with a selector that matches the
-// object before or after the change.
+// match adds the owners that have listed in the namespace with a selector, if the selector matches the object before or
+// after the change.
 func (k *kindReaders) match(c change, namespace string, out map[types.NamespacedName]struct{}) {
 	for _, l := range k.lists[namespace] {
 		if !l.matches(c.old) && !l.matches(c.new) {

@@ -38,7 +38,7 @@ func FromIntPtrValues(v []*int64) []string { return all(v, FromIntPtrValue) }
 // ToIntPtrValues applies ToIntPtrValue to each value.
 func ToIntPtrValues(v []string) []*int64 { return all(v, ToIntPtrValue) }
 
-// from formats the value that v points to, or returns nothing if v is nil.
+// from formats the value to which v points, or returns "" if v is nil.
 func from[T any](v *T, format func(T) string) string {
 	if v == nil {
 		return ""

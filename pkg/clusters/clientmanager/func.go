@@ -31,7 +31,7 @@ func (m *ClientManagerOf[C, O]) Refresh(obj KeyableObject, cluster O) bool {
 	return m.ClientManager.Refresh(obj, m.withConnectedAt(cluster))
 }
 
-// withConnectedAt returns the cluster with its time of connection, nil for a nil cluster.
+// withConnectedAt returns the cluster with its connection time, or nil for a nil cluster.
 func (m *ClientManagerOf[C, O]) withConnectedAt(cluster O) ConnectedCluster {
 	if isNil(cluster) {
 		return nil

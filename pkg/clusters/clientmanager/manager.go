@@ -115,7 +115,7 @@ func (m *ClientManager[C]) RefreshGone(obj KeyableObject, clusterKey types.Names
 	return m.manager.LoseCluster(m.user(obj), clusterKey)
 }
 
-// refreshNil refreshes the only cluster of which the object was given a client.
+// refreshNil refreshes the only cluster of which the object has a client.
 func (m *ClientManager[C]) refreshNil(obj KeyableObject) bool {
 	built := m.manager.Built(m.user(obj))
 	if len(built) != 1 {
@@ -147,7 +147,7 @@ func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(m.user(o
 // ForgetCluster removes a cluster that does not exist any more.
 func (m *ClientManager[C]) ForgetCluster(key types.NamespacedName) { m.manager.ForgetCluster(key) }
 
-// ref returns the reference of a cluster.
+// ref returns the Ref of a cluster.
 func ref(cluster ConnectedCluster) clusters.Ref {
 	r := clusters.Ref{
 		Key:      types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName()},
@@ -173,8 +173,8 @@ func uid(cluster KeyableObject) types.UID {
 	return ""
 }
 
-// revision returns the revision of a time with the precision of the API server, a
-// microsecond. The zero time has a revision, too.
+// revision returns the revision for a time. It has the precision of the API server, which is a microsecond. The zero
+// time has a revision, too.
 func revision(at metav1.MicroTime) clusters.Revision {
 	return clusters.Revision(strconv.FormatInt(at.Truncate(time.Microsecond).UnixMicro(), 10))
 }

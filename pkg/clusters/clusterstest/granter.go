@@ -66,13 +66,13 @@ type Granter struct {
 	grants map[types.UID]*granted
 }
 
-// Granted is the tokens of an AccessRequest.
+// granted holds the tokens of an AccessRequest.
 type granted struct {
 	mu     sync.Mutex // guards what follows; held while one is made
 	tokens []token
 }
 
-// ttl returns how long tokens for an AccessRequest are valid.
+// ttl returns the validity of the tokens for an AccessRequest.
 func (g *Granter) ttl(ar *clustersv1alpha1.AccessRequest) time.Duration {
 	if g.TTLFor != nil {
 		if ttl := g.TTLFor(client.ObjectKeyFromObject(ar)); ttl > 0 {
@@ -122,7 +122,7 @@ func (g *Granter) SetupWithManager(m manager.Manager) error {
 	return errors.Wrap(err, "cannot set up the granter of access")
 }
 
-// cluster answers a ClusterRequest.
+// cluster grants or denies a ClusterRequest.
 func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	cr := &clustersv1alpha1.ClusterRequest{}
 	if err := g.client.Get(ctx, r.NamespacedName, cr); err != nil {
@@ -158,7 +158,7 @@ func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result
 	return again(g.client.Status().Patch(ctx, cr, client.MergeFrom(base)))
 }
 
-// access answers an AccessRequest, and renews what was granted.
+// access grants or denies an AccessRequest, and renews its token.
 func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	ar := &clustersv1alpha1.AccessRequest{}
 	if err := g.live.Get(ctx, r.NamespacedName, ar); err != nil {
@@ -201,7 +201,7 @@ func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result,
 	return ctrl.Result{RequeueAfter: left}, nil
 }
 
-// answer returns the cluster of an AccessRequest, and what becomes of the request.
+// answer returns the configuration of the cluster of an AccessRequest, and the phase of the AccessRequest.
 func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest) (*rest.Config, string, error) {
 	ref := ar.Spec.ClusterRef
 	if ref == nil {
@@ -226,8 +226,8 @@ func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest
 	return config, clustersv1alpha1.RequestGranted, nil
 }
 
-// renew sees to it that the Secret holds a token that is good for a while, ends those
-// whose time is over, and returns when to look again.
+// renew issues a new token if half of the validity of the current token is over. It ends expired tokens, and returns
+// the time until the next renewal.
 func (g *Granter) renew(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest,
 ) (time.Duration, error) {
@@ -251,7 +251,7 @@ func (g *Granter) renew(
 	return min(left, next), err
 }
 
-// expire ends the tokens whose time is over, and returns when that is for the next one.
+// expire ends the expired tokens, and returns the time until the next token expires, which is at most an hour.
 func (of *granted) expire(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest,
 ) (time.Duration, error) {
@@ -297,7 +297,7 @@ func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 	return end(ctx, config, ar, func(secret string) bool { return secret == newest.secret })
 }
 
-// issue makes credentials, and puts them into the Secret.
+// issue issues a token and writes it to the Secret.
 func (g *Granter) issue(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, of *granted,
 ) error {
@@ -312,8 +312,8 @@ func (g *Granter) issue(
 	}), "cannot write the Secret")
 }
 
-// put writes the Secret of an AccessRequest, which is read live: Secrets are no matter for a
-// cache.
+// put writes the Secret of an AccessRequest. It reads the Secret from the API server, because Secrets should not be
+// cached.
 func (g *Granter) put(ctx context.Context, ar *clustersv1alpha1.AccessRequest, data map[string][]byte) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: secretName(ar)}}
 	err := g.live.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -351,7 +351,7 @@ func (g *Granter) finalize(ctx context.Context, o client.Object) (ctrl.Result, e
 	return again(gone.IgnoreConfirmed(ctx, g.live, o, err))
 }
 
-// again retries after the write of another client.
+// again requeues after a conflict with the write of another client.
 func again(err error) (ctrl.Result, error) {
 	if kerrors.IsConflict(err) || gone.Named(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil

@@ -61,7 +61,7 @@ func ByName[T resource.Managed](
 	}
 }
 
-// user returns the user of an object.
+// user returns the user for an object.
 func (c *Connector[T]) user(mg T) clusters.User {
 	return clusters.User{Kind: c.kind, Key: client.ObjectKeyFromObject(mg)}
 }
@@ -138,7 +138,7 @@ type leasedClient[T resource.Managed] struct {
 	deleted   bool // the external resource of an object that is being deleted
 }
 
-// checkLease returns an error if the connection was replaced: no call may start on it.
+// checkLease returns an error if the connection was replaced, because no call may start on a replaced connection.
 func (l *leasedClient[T]) checkLease() error {
 	if l.lease.Context.Err() == nil {
 		return nil
