@@ -197,7 +197,7 @@ func (s *Suite) withDefaults() Suite {
 	return out
 }
 
-// problems returns why the suite cannot be run, one sentence each.
+// problems returns the reasons why the suite cannot be run, one sentence each.
 func (s *Suite) problems() []string {
 	var out []string
 	say := func(is bool, format string, args ...any) {
@@ -244,7 +244,7 @@ func (s *Suite) problems() []string {
 	return out
 }
 
-// sampleProblem returns why a sample cannot be used.
+// sampleProblem returns the reasons why a sample cannot be used.
 func (s *Suite) sampleProblem(i int, mg resource.Managed) []string {
 	gvks, _, err := s.Scheme.ObjectKinds(mg)
 	switch {

@@ -15,18 +15,17 @@ import (
 // an existing cluster. To own a control plane, start it with Options.Own.
 var ErrNotOwned = errors.New("control plane is not owned by this process")
 
-// server is what runs behind a Cluster that this process owns.
+// server runs the control plane of a Cluster that this process owns.
 type server interface {
-	// start returns when the API server is ready, and leaves nothing running
-	// when it fails.
+	// start returns when the API server is ready. If it fails, no process is left.
 	start(ctx context.Context) error
-	// stop ends it cleanly; stopping what does not run is no error.
+	// stop ends the server cleanly. If the server does not run, stop returns nil.
 	stop() error
-	// kill ends it at once, as a crash would.
+	// kill ends the server at once, as a crash would.
 	kill() error
 }
 
-// credentials turns a name into a kubeconfig for that user.
+// credentials returns a kubeconfig for a user with the given name and groups.
 type credentials func(ctx context.Context, user string, groups []string) ([]byte, error)
 
 // Cluster is a running control plane. Get one from [Start], [Join] or [Shared]: the zero value is not usable. Its
@@ -140,8 +139,8 @@ func restConfig(kubeconfig []byte) (*rest.Config, error) {
 	return config, nil
 }
 
-// impersonate makes credentials for users of a cluster whose certificate
-// authority is out of reach: the administrator acts as them.
+// impersonate returns credentials for a cluster whose certificate authority is not accessible. The kubeconfigs contain
+// the administrator's credentials and impersonate the user.
 func impersonate(kubeconfigPath string) credentials {
 	return func(_ context.Context, user string, groups []string) ([]byte, error) {
 		config, err := clientcmd.LoadFromFile(kubeconfigPath)

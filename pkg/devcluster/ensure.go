@@ -15,16 +15,16 @@ import (
 const (
 	binaryName = "devcluster"
 
-	// kubernetesVersion is stamped into the binary: a build from modules does
-	// not know it, and kubectl refuses a server that does not tell.
+	// kubernetesMajor, kubernetesMinor and kubernetesPatch are linked into the binary. A build from modules does not
+	// contain the version of Kubernetes, and kubectl refuses a server without a version.
 	kubernetesMajor, kubernetesMinor, kubernetesPatch = "1", "36", "4"
 
-	// unusedFor is when a binary of other sources is removed.
+	// unusedFor is the time after which an unused binary of other sources is removed.
 	unusedFor = 30 * 24 * time.Hour
 )
 
-// buildFlags are the same wherever devcluster is compiled. With other ones the
-// Go build cache would hold all of Kubernetes twice.
+// buildFlags returns the flags with which devcluster is always compiled. With different flags, the Go build cache would
+// contain all of Kubernetes twice.
 func buildFlags() []string {
 	stamp := "k8s.io/component-base/version"
 	return []string{"-trimpath", "-buildvcs=false", "-ldflags", strings.Join([]string{
@@ -36,8 +36,8 @@ func buildFlags() []string {
 	}, " ")}
 }
 
-// goEnv returns the environment of every go command here: settings of the caller's own build must not change how
-// devcluster is built.
+// goEnv returns the environment of all go commands in this package. It excludes settings of the caller's build, which
+// must not change how devcluster is built.
 func goEnv() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=", "GO111MODULE=on")
 }
@@ -77,7 +77,7 @@ func cacheFolder() (string, error) {
 	return filepath.Join(cache, "moorage", "devcluster"), nil
 }
 
-// builder keeps the binaries of one cache folder.
+// builder manages the binaries in one cache folder.
 type builder struct {
 	source   string
 	cache    string
@@ -112,8 +112,8 @@ func (b builder) ensure(ctx context.Context) (string, error) {
 	return b.build(ctx, hash)
 }
 
-// hash reads the version of Go in the source folder, where a toolchain line of
-// go.mod may choose another one than the caller's.
+// hash returns the fingerprint of the sources, the build flags and the Go version. It determines the Go version in the
+// source folder, because a toolchain line in go.mod may select another version than the caller's.
 func (b builder) hash(ctx context.Context) (string, error) {
 	cmd := goCommand(ctx, "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH")
 	cmd.Dir, cmd.Env = b.source, goEnv()
@@ -131,7 +131,7 @@ func (b builder) hash(ctx context.Context) (string, error) {
 	return fingerprint(b.source, append(buildFlags(), string(version))...)
 }
 
-// inUse returns the binary in dir, and notes that it is still used.
+// inUse returns the binary in dir. It updates the time of dir, so that tidy does not remove the binary.
 func inUse(dir string) (string, bool) {
 	now := time.Now()
 	if os.Chtimes(dir, now, now) != nil {
@@ -141,8 +141,8 @@ func inUse(dir string) (string, bool) {
 	return binary, executable(binary)
 }
 
-// build compiles into a folder of another name and renames that at the end, so
-// that an interrupted build is never taken for a binary.
+// build compiles into a temporary folder and renames the folder at the end. An interrupted build is therefore never
+// used as a binary.
 func (b builder) build(ctx context.Context, hash string) (string, error) {
 	work, err := os.MkdirTemp(b.cache, "building-")
 	if err != nil {
@@ -170,8 +170,8 @@ func (b builder) build(ctx context.Context, hash string) (string, error) {
 	return filepath.Join(dir, binaryName), nil
 }
 
-// tidy removes interrupted builds, binaries that were unused for long, and a folder without a binary in the place of
-// the new one. The caller holds the lock.
+// tidy removes interrupted builds, binaries that were not used for a long time, and a folder with the name of the new
+// binary that contains no binary. The caller holds the lock.
 func (b builder) tidy(hash string) error {
 	entries, err := os.ReadDir(b.cache)
 	if err != nil {
@@ -192,7 +192,7 @@ func (b builder) tidy(hash string) error {
 	return nil
 }
 
-// commandError adds what a command wrote to standard error, if it was kept.
+// commandError adds the standard error of a command to its error, if it was recorded.
 func commandError(what string, err error) error {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		return fmt.Errorf("%s: %s", what, strings.TrimSpace(string(exit.Stderr)))

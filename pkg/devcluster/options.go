@@ -27,15 +27,14 @@ const (
 	// start takes two seconds on an idle machine.
 	DefaultStartTimeout = 3 * time.Minute
 
-	// sharedTTL is how long a shared control plane outlives the last beat of
-	// its users. It spans the time in which go test compiles the next package.
+	// sharedTTL is the time after the last heartbeat of its users after which a shared control plane ends. It is long
+	// enough for go test to compile the next package.
 	sharedTTL = 60 * time.Second
 
-	// beats is how many there are in that time: eleven may come late.
+	// beats is the number of heartbeats during sharedTTL. Up to eleven heartbeats may be missed.
 	beats = 12
 
-	// stopTimeout is given to a clean stop, which takes about a second on a
-	// quiet machine.
+	// stopTimeout is the maximum time of a clean stop, which takes about a second on an idle machine.
 	stopTimeout = 2 * time.Minute
 )
 

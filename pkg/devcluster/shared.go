@@ -78,8 +78,8 @@ func Join(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// runKey identifies a test run. It depends on the program, so that another version of it never serves a run that was
-// built for this one.
+// runKey returns the key of a test run. It depends on the binary, so that different versions of the program do not
+// share a control plane.
 func runKey(binary string) string {
 	name := os.Getenv(EnvRun)
 	if name == "" {
@@ -89,8 +89,8 @@ func runKey(binary string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// run is what the processes of one test run meet in: a folder with a lock, the
-// folders of the control planes it had, and the name of the current one.
+// run is the folder that the processes of one test run share. It contains a lock, the folders of the control planes of
+// the run, and the name of the current control plane.
 type run struct {
 	folder  string
 	binary  string
@@ -123,7 +123,7 @@ func (r run) join(ctx context.Context, o Options) (*Cluster, error) {
 	}, nil
 }
 
-// current returns the folder of the control plane started last, or "".
+// current returns the folder of the last started control plane, or "" if there is none.
 func (r run) current() string {
 	name, err := os.ReadFile(filepath.Join(r.folder, "current"))
 	if err != nil {
@@ -132,9 +132,8 @@ func (r run) current() string {
 	return filepath.Join(r.folder, strings.TrimSpace(string(name)))
 }
 
-// reach waits until the API server in dir answers, for as long as one may take
-// to start: on a busy machine, silence does not mean that it is gone. It fails
-// at once if that has ended, or is about to.
+// reach waits until the API server in dir responds, for at most the start timeout, because a busy machine may delay the
+// response. It returns an error at once if the control plane has ended or is about to end.
 func (r run) reach(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -156,7 +155,7 @@ func (r run) reach(ctx context.Context, dir string) error {
 	}
 }
 
-// running reports whether a control plane holds the lock of its folder.
+// running reports whether the control plane in dir is running. A running control plane holds the lock of its folder.
 func running(dir string) bool {
 	lock, err := tryAcquire(filepath.Join(dir, "lock"))
 	if lock != nil {
@@ -165,7 +164,7 @@ func running(dir string) bool {
 	return lock == nil && err == nil
 }
 
-// startDetached starts a control plane that outlives this process.
+// startDetached starts a control plane that continues after this process has ended.
 func (r run) startDetached(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp(r.folder, "cluster-")
 	if err != nil {
@@ -183,9 +182,8 @@ func (r run) startDetached(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// sweep removes what control planes left behind that were killed: those of
-// this run, and whole runs that were unused for an hour. What it cannot
-// remove, the next one will.
+// sweep removes the folders of killed control planes of this run, and the folders of runs that were not used for an
+// hour. If it cannot remove a folder, the next process tries again.
 func (r run) sweep() {
 	removeDead(r.folder)
 	runs, _ := os.ReadDir(filepath.Dir(r.folder))
@@ -206,8 +204,8 @@ func (r run) sweep() {
 	}
 }
 
-// removeDead removes the folders of control planes that do not run, and
-// reports whether none is left. A running one holds the lock of its folder.
+// removeDead removes the folders of control planes that do not run, and reports whether none is left. A running control
+// plane holds the lock of its folder.
 func removeDead(folder string) bool {
 	clusters, _ := filepath.Glob(filepath.Join(folder, "cluster-*"))
 	dead := 0
@@ -223,14 +221,14 @@ func removeDead(folder string) bool {
 	return dead == len(clusters)
 }
 
-// beat renews the heartbeat of the control plane in dir. It fails if that has ended or is about to: then it has
-// removed the file.
+// beat updates the heartbeat file of the control plane in dir. It returns an error if the control plane has ended or is
+// about to end, because the control plane then has removed the file.
 func beat(dir string) error {
 	now := time.Now()
 	return os.Chtimes(filepath.Join(dir, "heartbeat"), now, now)
 }
 
-// keepBeating beats until the function it returns is called.
+// keepBeating calls beat at each interval until the returned function is called.
 func keepBeating(dir string, interval time.Duration) (stop func() error) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -255,7 +253,7 @@ func keepBeating(dir string, interval time.Duration) (stop func() error) {
 	})
 }
 
-// healthy asks the API server in dir whether it is ready.
+// healthy returns nil if the API server in dir is ready.
 func healthy(ctx context.Context, dir string) error {
 	config, err := (&Cluster{Kubeconfig: filepath.Join(dir, "kubeconfig")}).RESTConfig()
 	if err != nil {
