@@ -76,7 +76,7 @@ type entry struct {
 	cancel        context.CancelCauseFunc
 	health        Health
 
-	restored *Restore // why the connection before, which had the same revision, was replaced
+	restored *Restore // why the previous connection, which had the same revision, was replaced
 }
 
 // noRecheck is the recheck interval of connections. Set provides their revisions, so they need not be rechecked.

@@ -27,7 +27,7 @@ type Cluster struct {
 	scheme             *runtime.Scheme
 	client             client.Client
 	http               *http.Client
-	releaseMetrics     func() // ends that its requests are counted
+	releaseMetrics     func() // the release function of requestMetrics.acquire
 	newCluster         func() cluster.Cluster
 	currentCredentials func() [][]byte // credentials that are not in the configuration
 }

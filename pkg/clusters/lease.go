@@ -27,7 +27,7 @@ type Revision string
 // A Ref identifies a cluster and the revision of its connection, as the caller has read them.
 type Ref struct {
 	Key      Key
-	UID      types.UID // of the object; another one of the same name is another cluster
+	UID      types.UID // UID of the cluster object; another UID is another cluster
 	Revision Revision
 }
 

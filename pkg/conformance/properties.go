@@ -129,7 +129,7 @@ func (f *findings) has(property string) bool { return f.count[property] > 0 }
 // A Property is a property of a client that Run checks. Run reports it in a subtest with its name.
 type Property struct {
 	Name     string
-	Sentence string // what holds
+	Sentence string // a sentence that describes the property
 }
 
 // Properties returns all properties in the order in which Run reports them.

@@ -83,10 +83,10 @@ type Class string
 
 // Classes of external systems.
 const (
-	Named    Class = "named"    // the provider chooses the name, and the system refuses a taken one
-	Token    Class = "token"    // the same managed.CreationToken leads to the same resource
+	Named    Class = "named"    // the provider chooses the name, and the external system refuses a name that exists
+	Token    Class = "token"    // a Create with the same managed.CreationToken returns the same resource
 	Findable Class = "findable" // the client is a managed.CreationRecoverer
-	Opaque   Class = "opaque"   // it is not repeated: a person has to resolve it
+	Opaque   Class = "opaque"   // Create is not repeated, and a user has to resolve it
 )
 
 // A Mutation is a change of the spec of a sample.

@@ -137,7 +137,7 @@ type serving int
 const (
 	unknown   serving = iota // not all definitions are known yet
 	undefined                // neither the kind nor its group has a definition: use discovery
-	unserved                 // its definition does not serve it or is gone, or only other kinds of its group have one
+	unserved                 // its definition is gone or does not serve it, or only other kinds of its group have one
 	served                   // its definition serves it
 )
 

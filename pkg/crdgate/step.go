@@ -25,8 +25,8 @@ const (
 
 // A kind is the state of a kind. The lock of the gate guards it.
 type kind struct {
-	servedBy string // what serves it, "" if it is not served or that is not known
-	usedBy   string // what served it when its first function started, until it is forgotten
+	servedBy string // result of cluster.served; "" if the kind is not served or this is unknown
+	usedBy   string // servedBy when the first function of the kind started; "" before that and after forgetKind
 	gone     bool   // usedBy is gone; all functions have to end before the kind is forgotten
 }
 

@@ -16,14 +16,14 @@ var ErrNotAudited = errors.New("control plane does not note its requests")
 
 // A Request is a request that the API server has answered.
 type Request struct {
-	User        string // who sent it
+	User        string // name of the user that sent the request
 	Verb        string // get, list, watch, create, update, patch, delete, ...
-	Group       string // of the API; empty for the core
-	Resource    string // plural; empty for what is no resource, such as discovery
-	Subresource string // status, ...
+	Group       string // API group; empty for the core group
+	Resource    string // plural name; empty for a request without a resource, such as discovery
+	Subresource string // such as status
 	Namespace   string
 	Name        string
-	Code        int // of the answer
+	Code        int // HTTP status of the response
 }
 
 // Requests returns the requests of a user to which the API server has responded so far, in order. A watch is recorded
@@ -42,7 +42,7 @@ func (c *Cluster) Requests(user string) ([]Request, error) {
 	for lines := bufio.NewReader(file); ; {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return requests, nil // the rest is being written
+			return requests, nil // the API server is still writing the last line
 		}
 		if r, err := parseAudit(line); err != nil {
 			return nil, fmt.Errorf("cannot understand a noted request: %w", err)

@@ -28,7 +28,7 @@ import (
 const ReasonInUse event.Reason = "InUse"
 
 const (
-	retryDelay     = freshness.RetryDelay // also while the users are not known yet
+	retryDelay     = freshness.RetryDelay // also while the index is not synced
 	resyncInterval = 10 * time.Minute     // without an event; sends no request
 	maxNamedUsers  = 3                    // users that a message names
 )

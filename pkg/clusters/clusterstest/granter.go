@@ -27,7 +27,7 @@ import (
 
 const (
 	granterFinalizer = "clusters.openmcp.cloud/granter"
-	minTokenTTL      = 10 * time.Minute // no API server makes shorter ones
+	minTokenTTL      = 10 * time.Minute // API servers issue no shorter tokens
 )
 
 // A Granter takes the role of the platform: it grants or denies ClusterRequests and AccessRequests. It is for tests and
@@ -60,7 +60,7 @@ type Granter struct {
 	Workers int
 
 	client client.Client
-	live   client.Reader // what was granted a moment ago is not granted again
+	live   client.Reader // not cached, so that no request is granted twice
 
 	mu     sync.Mutex // guards what follows
 	grants map[types.UID]*granted

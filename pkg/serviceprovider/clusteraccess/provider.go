@@ -102,24 +102,24 @@ type Requester struct {
 
 	mu           sync.Mutex // guards what follows
 	grants       map[clusters.Key]*grant
-	waiting      map[client.ObjectKey]map[reconcile.Request]struct{} // for existing ClusterRequests
-	cachedReader cache.Cache                                         // once the platform's cache runs
-	listAllowed  *bool                                               // clusters, once that is known
+	waiting      map[client.ObjectKey]map[reconcile.Request]struct{} // objects that wait for ClusterRequests
+	cachedReader cache.Cache                                         // nil before AccessSources
+	listAllowed  *bool                                               // whether the role may list clusters; nil while unknown
 
 	secrets     secretWatch
-	secretLocks map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over
+	secretLocks map[clusters.Key]chan struct{} // grants whose Secret is being read; the channel is closed afterwards
 }
 
 // grant is the state of a granted AccessRequest.
 type grant struct {
 	request reconcile.Request
 	scheme  string // ID of the registration
-	version string // of the AccessRequest that it was read for
+	version string // version of the AccessRequest for which the Secret was read
 	secret  client.ObjectKey
 	expires time.Time
 	ar      *clustersv1alpha1.AccessRequest
 
-	read          time.Time // when its Secret was
+	read          time.Time // when the Secret was read
 	secretVersion string
 	invalid       error // why it cannot be used
 }
