@@ -104,7 +104,7 @@ type Requester struct {
 	grants       map[clusters.Key]*grant
 	waiting      map[client.ObjectKey]map[reconcile.Request]struct{} // objects that wait for ClusterRequests
 	cachedReader cache.Cache                                         // nil before AccessSources
-	listAllowed  *bool                                               // whether the role may list clusters; nil while unknown
+	listAllowed  *bool                                               // whether the role may list clusters; nil if unknown
 
 	secrets     secretWatch
 	secretLocks map[clusters.Key]chan struct{} // grants whose Secret is being read; the channel is closed afterwards
