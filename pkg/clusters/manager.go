@@ -42,7 +42,7 @@ func (c Change) String() string {
 type Manager[C any] struct {
 	leases         Acquirer[C]
 	endsNoLeases   bool     // the provider is no Acquirer: see use.ended
-	keepsIdleUsers bool     // users that were given no connection are tracked
+	keepsIdleUsers bool     // users without a connection are tracked
 	notifier       Notifier // nil if the provider is none
 
 	mu        sync.Mutex // guards the fields below; not held during calls
@@ -114,9 +114,9 @@ func NewManager[C any](p Provider[C], options ...ManagerOption) *Manager[C] {
 // Get returns a lease on the connection to a cluster, and records that the user uses the connection. The caller must
 // release the lease.
 //
-// The error is ErrStale in two cases: the revision of the provider differs from the revision that the caller has read,
-// or the user has got another connection before and has not called Refresh since then. Errors of the provider are
-// returned unchanged.
+// The error is ErrStale if the revision of the provider differs from the revision that the caller has read. It is also
+// ErrStale if the user has got another connection before and has not called Refresh since then. Errors of the provider
+// are returned unchanged.
 func (m *Manager[C]) Get(ctx context.Context, u User, r Ref) (Lease[C], error) {
 	lease, _, err := m.get(ctx, u, r)
 

@@ -13,7 +13,7 @@ type objectState[C Config] struct {
 	writtenVersion    string // resourceVersion of our last write
 	finalizersRemoved bool   // our last write removed the last finalizer
 
-	connections []secrecy.Connection // the last ones the domain was given
+	connections []secrecy.Connection // the connections that the domain got last
 
 	// The last used configuration. The lock guards it, because event handlers read it, too.
 	mu        sync.Mutex
