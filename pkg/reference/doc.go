@@ -25,10 +25,10 @@
 //
 // # Namespaces
 //
-// A referent is in the namespace of the referring object, unless its annotation meta.AnnotationKeyAllowReferencesFrom
-// allows references from other namespaces. Without this annotation the error is the same as if the referent did not
-// exist. A cluster-scoped referent does not need the annotation. A cluster-scoped object has to name the namespace of
-// its referent, and the annotation of the referent has to contain "*".
+// A referent must be in the namespace of the referring object, unless its annotation
+// meta.AnnotationKeyAllowReferencesFrom allows references from other namespaces. Without this annotation the error is
+// the same as if the referent did not exist. A cluster-scoped referent does not need the annotation. A cluster-scoped
+// object has to name the namespace of its referent, and the annotation of the referent has to contain "*".
 //
 // # Watching
 //
