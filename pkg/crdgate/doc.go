@@ -1,7 +1,7 @@
 // Package crdgate runs controllers while their kinds are served. A provider with many kinds can start even if only some
 // of their CustomResourceDefinitions are installed. The controller of a kind starts when its CustomResourceDefinition
-// is installed, and stops when the CustomResourceDefinition is removed. While a kind is not served, the provider neither
-// fails nor logs errors.
+// is installed, and stops when the CustomResourceDefinition is removed. While a kind is not served, the provider
+// neither fails nor logs errors.
 //
 // Start with New, add the gate to the manager, and call Gate.Add with the functions that depend on kinds. These
 // functions usually call RunController. A CustomResourceDefinition that is being deleted is still served. Its
