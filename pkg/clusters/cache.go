@@ -16,48 +16,45 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Input holds the settings of a connection.
+// Input holds the settings of a connection to a cluster.
 type Input struct {
-	// RESTConfig has the endpoint of the cluster and the credentials. It must not be
-	// changed afterwards.
+	// RESTConfig has the endpoint of the cluster and the credentials. The caller must not change it afterwards.
 	RESTConfig *rest.Config
 
-	// Revision differs for any two inputs that differ. It must not be empty.
+	// Revision identifies these settings: two different inputs must have different revisions. It must not be empty.
 	Revision Revision
 
-	// ConnectedAt is informational.
+	// ConnectedAt is the time of the connection. It is for information only, except for GetK8sClient, which returns it.
 	ConnectedAt metav1.MicroTime
 
-	// Expires is the time when the credentials expire, zero if it is unknown.
+	// Expires is the time at which the credentials expire. The zero time means that it is unknown.
 	Expires time.Time
 }
 
-// CacheOptions configure a Cache. The zero value means the defaults.
+// CacheOptions configures a Cache. The zero value selects the defaults.
 type CacheOptions[C any] struct {
-	// Close is called once for each connection that is not needed any more. It should
-	// return soon. By default nothing is called.
+	// Close is called once for each connection that is no longer needed. It should return soon. The default does nothing.
 	Close func(C)
 
-	// Idle is how long an unused connection is kept, ten minutes by default.
+	// Idle is the time after which an unused connection is closed. The default is ten minutes.
 	Idle time.Duration
 
-	// Timeout is how long making a connection may take, 30 seconds by default.
+	// Timeout is the maximum time for making a connection. The default is 30 seconds.
 	Timeout time.Duration
 
-	// FailureThreshold is the number of consecutive failures after which a cluster is
-	// unhealthy, four by default.
+	// FailureThreshold is the number of consecutive failures after which a cluster is unhealthy. The default is four.
 	FailureThreshold int
 
-	// Clock is the clock for idle connections, by default the real one.
+	// Clock determines when a connection is idle. The default is the real clock.
 	Clock clock.PassiveClock
 
-	// Logger logs restores of API servers. The default is that of controller-runtime.
+	// Logger logs restores of API servers. The default is the logger of controller-runtime.
 	Logger logging.Logger
 }
 
-// A Cache makes one connection per cluster and revision, at the first request for it, and
-// shares it among all users. It is a Provider, an Acquirer and a Notifier. Make one with
-// NewCache; all methods may be called concurrently.
+// A Cache makes one connection per cluster and revision when a user first asks for it, and shares the connection among
+// all users. It implements Provider, Acquirer and Notifier. Make one with NewCache. All methods may be called
+// concurrently.
 type Cache[C any] struct {
 	build       func(ctx context.Context, key Key, in Input) (C, error)
 	connections *connection.Cache[C]
@@ -70,7 +67,7 @@ type Cache[C any] struct {
 	listeners map[*func(Key)]struct{}
 }
 
-// An entry holds the state of a cluster. Once it is stored, only its health changes.
+// An entry holds the state of a cluster. After it is stored, only its health changes.
 type entry struct {
 	connectionKey string // key of its connection in the cache of connections, unique per entry
 	input         Input
@@ -79,16 +76,15 @@ type entry struct {
 	cancel        context.CancelCauseFunc
 	health        Health
 
-	restored *Restore // why the connection before, which had the same revision, was replaced
+	restored *Restore // why the previous connection, which had the same revision, was replaced
 }
 
-// noRecheck is the recheck interval of connections whose revision is set, so that none
-// has to be read.
+// noRecheck is the recheck interval of connections. Set provides their revisions, so they need not be rechecked.
 const noRecheck = 365 * 24 * time.Hour
 
-// NewCache returns an empty cache. The function build makes its connections: once for
-// each cluster and revision, also for concurrent calls, with a context that ends when the
-// connection is made.
+// NewCache returns an empty cache that makes its connections with the function build. It calls build once for each
+// cluster and revision, even if several callers acquire the connection concurrently. The context of build ends when
+// build returns.
 func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, error), o CacheOptions[C]) *Cache[C] {
 	if o.Close == nil {
 		o.Close = func(C) {}
@@ -111,15 +107,14 @@ func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, erro
 	}
 }
 
-// Set sets the input of the connection to a cluster. If its revision differs from the one
-// before, all leases on the connection before end; otherwise nothing changes, and Set
-// returns false.
+// Set sets the input of the connection to a cluster. If the revision differs from the previous revision, Set ends all
+// leases on the previous connection and returns true. Otherwise it changes nothing and returns false.
 func (c *Cache[C]) Set(key Key, in Input) bool {
 	return c.set(key, &entry{input: in}, ErrReplaced, (*entry).differs)
 }
 
-// set stores an entry if it differs from the one before, and ends all leases on that one
-// with the given cause. It reports whether it did.
+// set stores an entry if it differs from the stored entry. It then ends all leases on the previous connection with the
+// given cause, and returns true.
 func (c *Cache[C]) set(key Key, e *entry, cause error, differs func(old, now *entry) bool) bool {
 	ctx, end := context.WithCancelCause(context.Background())
 	e.ctx, e.cancel = ctx, end
@@ -142,17 +137,17 @@ func (c *Cache[C]) set(key Key, e *entry, cause error, differs func(old, now *en
 	return true
 }
 
-// Fail records why a cluster cannot be reached. Get returns that error from now on. All
-// leases end.
+// Fail records the reason why a cluster cannot be reached. It ends all leases on the connection to the cluster. From
+// then on Get and Acquire return err.
 func (c *Cache[C]) Fail(key Key, err error) {
 	c.put(key, &entry{err: err, cancel: func(error) {}}, ErrReplaced, (*entry).differs)
 }
 
-// Drop removes a cluster. All leases end.
+// Drop removes a cluster, and ends all leases on the connection to it.
 func (c *Cache[C]) Drop(key Key) { c.put(key, nil, ErrReplaced, (*entry).differs) }
 
-// Known returns the input of the connection to a cluster that was set last. It returns
-// false if there is none, or if Fail was called since.
+// Known returns the last input that Set stored for a cluster. It returns false if there is none, or if Fail was called
+// after Set.
 func (c *Cache[C]) Known(key Key) (Input, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +159,8 @@ func (c *Cache[C]) Known(key Key) (Input, bool) {
 	return e.input, true
 }
 
-// put stores an entry, or removes it if now is nil, if it differs from the one before. It
-// reports whether it did.
+// put stores an entry if it differs from the stored entry, and removes the stored entry if now is nil. It reports
+// whether it has changed anything.
 func (c *Cache[C]) put(key Key, now *entry, cause error, differs func(old, now *entry) bool) bool {
 	c.mu.Lock()
 	old := c.entries[key]
@@ -209,8 +204,8 @@ func (e *entry) differs(now *entry) bool {
 	}
 }
 
-// Get returns the connection to a cluster for immediate use. For longer use call Acquire:
-// the connection may be closed when it is replaced.
+// Get returns the connection to a cluster for immediate use. The cache may close the connection when it is replaced, so
+// call Acquire for longer use.
 func (c *Cache[C]) Get(ctx context.Context, key Key) (C, Revision, error) {
 	lease, err := c.Acquire(ctx, key)
 	if err != nil {
@@ -223,8 +218,7 @@ func (c *Cache[C]) Get(ctx context.Context, key Key) (C, Revision, error) {
 	return lease.Client, lease.Revision, nil
 }
 
-// GetK8sClient is Get for package clientmanager: it returns Input.ConnectedAt instead of
-// the revision.
+// GetK8sClient is like Get, but returns Input.ConnectedAt instead of the revision. It is for package clientmanager.
 func (c *Cache[C]) GetK8sClient(key Key) (C, metav1.MicroTime, error) {
 	client, rev, err := c.Get(context.Background(), key)
 	in, known := c.Known(key)
@@ -235,10 +229,9 @@ func (c *Cache[C]) GetK8sClient(key Key) (C, metav1.MicroTime, error) {
 	return client, in.ConnectedAt, err
 }
 
-// Acquire returns a lease on the connection to a cluster, and makes the connection if
-// there is none yet. The error is ErrNotFound, ErrExpired, the one given to Fail, or
-// wraps that of the function that makes connections, which is not called again for five
-// seconds.
+// Acquire returns a lease on the connection to a cluster. If there is no connection yet, Acquire makes it. The error is
+// ErrNotFound, ErrExpired or the error that was passed to Fail. If the function that makes connections fails, the error
+// wraps its error, and Acquire does not call the function again for five seconds.
 func (c *Cache[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 	for {
 		e, err := c.usable(key)
@@ -289,8 +282,8 @@ func (c *Cache[C]) resolver(key Key, e *entry) connection.Resolver[C] {
 	}
 }
 
-// Listen calls changed whenever the connection to a cluster was replaced, can be had or
-// was lost, until stop is called.
+// Listen calls changed each time the connection to a cluster was replaced, became available or was lost. It does so
+// until stop is called.
 func (c *Cache[C]) Listen(changed func(Key)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -316,8 +309,8 @@ func (c *Cache[C]) notify(key Key) {
 	}
 }
 
-// Close ends all leases and closes all connections; those in use are closed when they are
-// released. Acquire fails after that.
+// Close ends all leases and closes all connections. A connection that is in use is closed when its users have released
+// it. After Close, Acquire returns an error.
 func (c *Cache[C]) Close() {
 	c.mu.Lock()
 	for _, e := range c.entries {

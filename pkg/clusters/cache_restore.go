@@ -7,9 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Restored returns the restore of the API server because of which the connection to a
-// cluster was replaced under the same revision, or nil. It returns another value for each
-// restore.
+// Restored returns the restore of an API server because of which the connection to a cluster was replaced while its
+// revision stayed the same. It returns nil if there was none. For each restore it returns a different pointer.
 func (c *Cache[C]) Restored(key Key) *Restore {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -20,8 +19,7 @@ func (c *Cache[C]) Restored(key Key) *Restore {
 	return nil
 }
 
-// restoreAware returns an input whose connection is replaced when the API server was
-// restored.
+// restoreAware returns an input that detects restores of the API server. After a restore, the connection is replaced.
 func (c *Cache[C]) restoreAware(key Key, e *entry) Input {
 	in := e.input
 	if in.RESTConfig != nil {
@@ -32,8 +30,8 @@ func (c *Cache[C]) restoreAware(key Key, e *entry) Input {
 	return in
 }
 
-// replaceRestored replaces a connection by one with the same input, and ends all leases
-// on it. It does so once: several watches detect the same restore.
+// replaceRestored replaces a connection by a new connection with the same input, and ends all leases on the old
+// connection. It does so only once per restore, although several watches detect the same restore.
 func (c *Cache[C]) replaceRestored(key Key, e *entry, why Restore) {
 	now := &entry{input: e.input, restored: &why}
 	if !c.set(key, now, why, func(old, _ *entry) bool { return old == e }) {

@@ -18,9 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Cluster is a connection to a cluster. Make it with New, configure it, then call
-// InitializeClient. Until that returns it is for one goroutine; afterwards its methods may
-// be called concurrently.
+// A Cluster is a connection to a cluster. Make it with New, configure it, then call InitializeClient. Only one
+// goroutine may use it until InitializeClient returns. After that its methods may be called concurrently.
 type Cluster struct {
 	id                 string
 	path               string
@@ -28,7 +27,7 @@ type Cluster struct {
 	scheme             *runtime.Scheme
 	client             client.Client
 	http               *http.Client
-	releaseMetrics     func() // ends that its requests are counted
+	releaseMetrics     func() // the release function of requestMetrics.acquire
 	newCluster         func() cluster.Cluster
 	currentCredentials func() [][]byte // credentials that are not in the configuration
 }
@@ -51,26 +50,26 @@ func (c *Cluster) WithRESTConfig(config *rest.Config) *Cluster {
 	return c
 }
 
-// WithCredentials sets a function that returns credentials of the connection that are not
-// in its configuration, such as a renewed token, and returns the cluster. The function
-// may be called concurrently and must not block.
+// WithCredentials sets a function that returns further credentials of the connection, such as a renewed token, and
+// returns the cluster. These credentials are not in the configuration. The function may be called concurrently and must
+// not block.
 func (c *Cluster) WithCredentials(current func() [][]byte) *Cluster {
 	c.currentCredentials = current
 
 	return c
 }
 
-// WithConfigPath sets the path of the kubeconfig that InitializeRESTConfig reads, or of a
-// folder that contains it as "kubeconfig", and returns the cluster. The file belongs to
-// the operator of the program and is trusted.
+// WithConfigPath sets the path of the kubeconfig that InitializeRESTConfig reads, and returns the cluster. The path may
+// also name a folder that contains the file kubeconfig. The operator of the program provides the file, so it is
+// trusted.
 func (c *Cluster) WithConfigPath(path string) *Cluster {
 	c.path = path
 
 	return c
 }
 
-// InitializeRESTConfig reads the kubeconfig of WithConfigPath, or uses the in-cluster
-// configuration if there is none. It does nothing after WithRESTConfig.
+// InitializeRESTConfig reads the kubeconfig at the path of WithConfigPath. Without a path it uses the in-cluster
+// configuration. It does nothing after WithRESTConfig.
 func (c *Cluster) InitializeRESTConfig() error {
 	if c.config != nil {
 		return nil
@@ -97,10 +96,10 @@ func (c *Cluster) InitializeRESTConfig() error {
 	return nil
 }
 
-// InitializeClient makes a client for the kinds of a scheme, by default those of
-// Kubernetes itself. The client reads from the API server, not from a cache, and sends no
-// request before it is used. InitializeClient calls InitializeRESTConfig if necessary. A
-// configuration without a QPS is not rate limited.
+// InitializeClient makes a client for the kinds of a scheme. If the scheme is nil, the client supports the built-in
+// kinds of Kubernetes. InitializeClient calls InitializeRESTConfig if necessary. The client reads from the API server,
+// not from a cache. It sends no request before it is used. If the configuration sets no QPS, the client has no rate
+// limit.
 func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if err := c.InitializeRESTConfig(); err != nil {
 		return err
@@ -141,12 +140,11 @@ func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 // ID returns the ID given to New.
 func (c *Cluster) ID() string { return c.id }
 
-// Client returns the client, nil before InitializeClient.
+// Client returns the client. It is nil before InitializeClient.
 func (c *Cluster) Client() client.Client { return c.client }
 
-// Cluster returns a controller-runtime cluster with a cache, the same one each time. It
-// is made at the first call and runs when it is added to a manager. It is nil before
-// InitializeClient.
+// Cluster returns a controller-runtime cluster that has a cache. It is nil before InitializeClient. The first call
+// makes it, and further calls return the same one. It runs when it is added to a manager.
 func (c *Cluster) Cluster() cluster.Cluster {
 	if c.newCluster == nil {
 		return nil
@@ -155,14 +153,14 @@ func (c *Cluster) Cluster() cluster.Cluster {
 	return c.newCluster()
 }
 
-// Scheme returns the scheme of the client, nil before InitializeClient.
+// Scheme returns the scheme of the client. It is nil before InitializeClient.
 func (c *Cluster) Scheme() *runtime.Scheme { return c.scheme }
 
-// RESTConfig returns the configuration, which must not be changed, or nil.
+// RESTConfig returns the configuration, or nil if there is none. The caller must not change it.
 func (c *Cluster) RESTConfig() *rest.Config { return c.config }
 
-// Credentials returns the result of the function of WithCredentials, nil without one. The
-// values are secrets, to be redacted from texts.
+// Credentials calls the function that was passed to WithCredentials, and returns its result. Without a function it
+// returns nil. The values are secrets, which have to be redacted from texts.
 func (c *Cluster) Credentials() [][]byte {
 	if c.currentCredentials == nil {
 		return nil
@@ -177,7 +175,7 @@ func (c *Cluster) HasRESTConfig() bool { return c.config != nil }
 // HasClient reports whether there is a client.
 func (c *Cluster) HasClient() bool { return c.client != nil }
 
-// APIServerEndpoint returns the address of the API server, "" without a configuration.
+// APIServerEndpoint returns the address of the API server. Without a configuration it returns "".
 func (c *Cluster) APIServerEndpoint() string {
 	if c.config == nil {
 		return ""
@@ -186,9 +184,9 @@ func (c *Cluster) APIServerEndpoint() string {
 	return c.config.Host
 }
 
-// WriteKubeconfig returns the configuration as a kubeconfig that contains the
-// credentials: it is a secret. It returns an error if there is no configuration, or if
-// the credentials cannot be included, such as a client certificate in a file.
+// WriteKubeconfig returns the configuration as a kubeconfig. The kubeconfig contains the credentials, so it is a
+// secret. WriteKubeconfig returns an error if there is no configuration, or if the credentials cannot be included, such
+// as a client certificate in a file.
 func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 	switch {
 	case c.config == nil:
@@ -227,10 +225,11 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 	return out, errors.Wrap(err, "cannot write the kubeconfig")
 }
 
-// Close closes idle connections. When the last Cluster of a server is closed, the series
-// of this server are deleted from rest_client_requests_total, unless there were some
-// before the first one was initialized: another client of the server starts again from
-// zero. Nothing else needs to be closed. Further calls do nothing.
+// Close closes idle connections. Nothing else needs to be closed. Further calls do nothing.
+//
+// When the last Cluster of a server is closed, Close also deletes the series of this server from
+// rest_client_requests_total. It does not delete them if they existed before the first Cluster of the server was
+// initialized. If another client of the server still sends requests, its series start again from zero.
 func (c *Cluster) Close() {
 	if c.http != nil {
 		// client-go wraps the transport in types without CloseIdleConnections.

@@ -7,11 +7,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// maxAttempts is how often a provider is called whose revision differs each time.
+// maxAttempts is the maximum number of calls of a provider that returns a different revision each time.
 const maxAttempts = 3
 
-// The generations turn a plain Provider into an Acquirer: leases on a revision end when
-// the provider first returns another one.
+// A generations makes an Acquirer from a plain Provider. The leases on a revision end when the provider first returns
+// another revision.
 type generations[C any] struct {
 	provider Provider[C]
 
@@ -20,7 +20,7 @@ type generations[C any] struct {
 	last    int // number of the last generation of any cluster
 }
 
-// A generation is the time in which a cluster has one revision.
+// A generation is the period during which a cluster has one revision.
 type generation struct {
 	number   int // from 1
 	revision Revision
@@ -33,8 +33,8 @@ func newGenerations[C any](p Provider[C]) *generations[C] {
 	return &generations[C]{provider: p, current: map[Key]generation{}}
 }
 
-// Acquire calls the provider. It holds no lock meanwhile, so a concurrent call may have
-// returned another revision. Which of the two is newer is decided by another call.
+// Acquire calls the provider, and holds no lock during the call. A concurrent call may therefore have returned another
+// revision. Acquire then calls the provider again to find out which revision is newer.
 func (g *generations[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 	for range maxAttempts {
 		before := g.currentNumber(key)
@@ -53,7 +53,7 @@ func (g *generations[C]) Acquire(ctx context.Context, key Key) (Lease[C], error)
 	return Lease[C]{}, ErrStale
 }
 
-// currentNumber returns the number of the current generation of a cluster, 0 for none.
+// currentNumber returns the number of the current generation of a cluster, or 0 if there is none.
 func (g *generations[C]) currentNumber(key Key) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,8 +61,8 @@ func (g *generations[C]) currentNumber(key Key) int {
 	return g.current[key].number
 }
 
-// start starts the generation of a revision unless it is the current one. It returns
-// false if the revision may be older than that of the current generation.
+// start starts a generation for the revision, unless the current generation has this revision. It returns false if the
+// revision may be older than the revision of the current generation.
 func (g *generations[C]) start(key Key, rev Revision, before int) (generation, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,8 +83,8 @@ func (g *generations[C]) start(key Key, rev Revision, before int) (generation, b
 	return now, true
 }
 
-// endGeneration ends a generation, if it is still the current one: an answer that the
-// cluster does not exist may be stale, too.
+// endGeneration ends a generation if it is still the current generation. Without this check, a stale response that the
+// cluster does not exist could end a newer generation.
 func (g *generations[C]) endGeneration(key Key, number int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

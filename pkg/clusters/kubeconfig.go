@@ -18,38 +18,40 @@ import (
 
 // Errors of ParseKubeconfig to branch on. A retry with the same kubeconfig does not help.
 var (
-	// ErrUnsafeKubeconfig is wrapped by the error for a kubeconfig with a refused field.
+	// ErrUnsafeKubeconfig means that a kubeconfig has a refused field. Errors of ParseKubeconfig wrap it.
 	ErrUnsafeKubeconfig = errors.New("kubeconfig is not safe to use")
 
-	// ErrInvalidKubeconfig is wrapped by the error for a kubeconfig that cannot work.
+	// ErrInvalidKubeconfig means that a kubeconfig cannot work. Errors of ParseKubeconfig wrap it.
 	ErrInvalidKubeconfig = errors.New("kubeconfig is not valid")
 )
 
-// maxKubeconfig is the maximum size of a kubeconfig, which is more than a Secret can
-// hold.
+// maxKubeconfig is the maximum size of a kubeconfig. A Secret cannot contain more.
 const maxKubeconfig = 1 << 20
 
-// A Kubeconfig holds the parts of a kubeconfig that are used.
+// A Kubeconfig is the result of ParseKubeconfig.
 type Kubeconfig struct {
-	// RESTConfig has no rate limit: API servers have priority and fairness.
+	// RESTConfig is the configuration of a client. It has no rate limit, because API servers have priority and fairness.
 	RESTConfig *rest.Config
 
-	// Expires is the time when the client certificate or the token expires, whichever is
-	// earlier, or zero if it is unknown.
+	// Expires is the time at which the client certificate or the token expires, whichever is earlier. The zero time means
+	// that it is unknown.
 	Expires time.Time
 }
 
-// ParseKubeconfig parses an untrusted kubeconfig: its named context, or the current
-// context if the name is empty. The program has files, environment variables and
-// permissions of its own, which the kubeconfig must not use. Therefore the context is
-// refused with ErrUnsafeKubeconfig if it runs a command (exec) or a plugin
-// (auth-provider), reads files (tokenFile, certificate-authority, client-certificate,
-// client-key), uses a proxy (proxy-url), disables verification of the server
-// (insecure-skip-tls-verify, credentials over plain http) or impersonates a user
-// (act-as). Other contexts are ignored.
+// ParseKubeconfig parses one context of an untrusted kubeconfig. If the name is empty, it parses the current context.
+// It ignores other contexts.
 //
-// No error contains values of the kubeconfig: it names the problem and, if the parser
-// knows it, the line or field.
+// A kubeconfig must not use the files, environment variables and permissions of the program. Therefore ParseKubeconfig
+// refuses a context with ErrUnsafeKubeconfig if the context does one of these:
+//
+//   - runs a command (exec) or a plugin (auth-provider),
+//   - reads files (tokenFile, certificate-authority, client-certificate, client-key),
+//   - uses a proxy (proxy-url),
+//   - disables verification of the server (insecure-skip-tls-verify, credentials over plain http),
+//   - impersonates a user (act-as).
+//
+// No error contains values of the kubeconfig. The error names the problem and, if the parser reports it, the line or
+// field.
 func ParseKubeconfig(data []byte, context string) (*Kubeconfig, error) {
 	if len(data) == 0 || len(data) > maxKubeconfig {
 		return nil, errors.Wrapf(ErrInvalidKubeconfig, "kubeconfig has %d bytes", len(data))
@@ -76,7 +78,7 @@ func ParseKubeconfig(data []byte, context string) (*Kubeconfig, error) {
 	return safeKubeconfig(cluster, user)
 }
 
-// selectContext returns the context of a name, or the current one if the name is empty.
+// selectContext returns the context with the name, or the current context if the name is empty.
 func selectContext(config *clientcmdapi.Config, name string) (*clientcmdapi.Context, error) {
 	selected := config.Contexts[cmp.Or(name, config.CurrentContext)]
 	switch {
@@ -158,8 +160,8 @@ func safeKubeconfig(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) 
 	return &Kubeconfig{RESTConfig: config, Expires: expires}, nil
 }
 
-// tokenExpiry returns the expiry of a JSON web token, zero if there is none. It is for
-// scheduling only: the token is not verified.
+// tokenExpiry returns the expiry of a JSON web token, or zero if it has none. The token is not verified, so the expiry
+// is for scheduling only.
 func tokenExpiry(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -20,68 +20,65 @@ var (
 // A Key identifies a cluster.
 type Key = types.NamespacedName
 
-// A Revision identifies a version of a connection. Revisions can only be compared for
-// equality. The empty one means that there is no connection.
+// A Revision identifies a version of a connection. Revisions can only be compared for equality. The empty revision
+// means that there is no connection.
 type Revision string
 
-// A Ref is a cluster as the caller has read it.
+// A Ref identifies a cluster and the revision of its connection, as the caller has read them.
 type Ref struct {
 	Key      Key
-	UID      types.UID // of the object; another one of the same name is another cluster
+	UID      types.UID // UID of the cluster object; another UID is another cluster
 	Revision Revision
 }
 
-// A User is an object that uses a connection, such as for watches. Kind distinguishes the
-// controllers that share a Manager.
+// A User is an object that uses a connection, for instance for watches. Kind distinguishes the controllers that share a
+// Manager.
 type User struct {
 	Kind string
 	Key  Key
 }
 
-// A Lease is the right to use a connection. The zero value is no lease.
+// A Lease is the right to use a connection until its Context ends. The zero value holds no connection.
 type Lease[C any] struct {
-	// Client is the connection. All users of a revision share it.
+	// Client is the connection. All users of a revision share the same connection.
 	Client C
 
-	// Revision is that of the connection.
+	// Revision is the revision of the connection.
 	Revision Revision
 
-	// Context ends when the connection is replaced, dropped or expired. Everything that
-	// uses the connection must run under it.
+	// Context ends when the connection is replaced, dropped or expired. Run everything that uses the connection with this
+	// context.
 	Context context.Context //nolint:containedctx // it lives as long as the lease, not as long as a call
 
 	release func()
 }
 
-// Release releases the lease. The connection is closed when it was replaced and all its
-// leases are released. Further calls do nothing, and neither does a call on the zero
-// value.
+// Release releases the lease. After a connection was replaced, it is closed when all its leases are released. Further
+// calls, and calls on the zero value, do nothing.
 func (l Lease[C]) Release() {
 	if l.release != nil {
 		l.release()
 	}
 }
 
-// A Provider returns connections to clusters. Its methods, and its connections, must be
-// safe for concurrent use.
+// A Provider returns connections to clusters. Its methods and its connections must be safe for concurrent use.
 type Provider[C any] interface {
-	// Get returns the connection to a cluster and its revision. The error is
-	// ErrNotFound for an unknown cluster, and another one for a known cluster that cannot
-	// be reached.
+	// Get returns the connection to a cluster and its revision. For an unknown cluster it returns ErrNotFound. For a known
+	// cluster that cannot be reached it returns another error.
 	Get(ctx context.Context, key Key) (client C, rev Revision, err error)
 }
 
-// An Acquirer is a Provider that tracks the users of its connections, so that it can
-// close connections and end leases.
+// An Acquirer is a Provider that tracks the users of its connections. It can therefore close connections and end
+// leases.
 type Acquirer[C any] interface {
-	// Acquire returns a lease on the connection. The caller releases it. The errors are
-	// those of Provider.Get.
+	// Acquire returns a lease on the connection to a cluster. The caller must release the lease. The errors are the same
+	// as those of Provider.Get.
 	Acquire(ctx context.Context, key Key) (Lease[C], error)
 }
 
 // A Notifier is a Provider that reports changes of its connections.
 type Notifier interface {
-	// Listen calls changed whenever the connection to a cluster may have changed, until
-	// stop is called. The function changed must not block.
+	// Listen calls changed each time the connection to a cluster may have changed. It does so until stop is called. The
+	// function changed must not block.
 	Listen(changed func(Key)) (stop func())
 }

@@ -10,8 +10,8 @@ import (
 // A Change is the result of Refresh.
 type Change int
 
-// Results of Refresh. After Replaced and Lost the caller stops everything that uses the
-// connection before. Refresh returns each of them once per replacement or loss.
+// Results of Refresh. After Replaced and Lost, the caller has to stop everything that uses the previous connection.
+// Refresh returns each of them once per replacement or loss.
 const (
 	Unchanged Change = iota
 	Replaced
@@ -30,9 +30,9 @@ func (c Change) String() string {
 	}
 }
 
-// A Manager tracks which object uses which revision of a cluster connection. It reports a
-// replacement exactly once per user, and returns a connection only if its revision is
-// that of the cluster as the caller has read it. Use it so:
+// A Manager tracks which object uses which revision of a cluster connection. It reports a replacement exactly once to
+// each user. It returns a connection only if the revision of the connection equals the revision that the caller has
+// read. Use it like this:
 //
 //	change, err := m.Refresh(ctx, user, ref)  // unless Unchanged: stop what uses the old connection
 //	lease, err := m.Get(ctx, user, ref)       // then use the new one, under lease.Context
@@ -42,7 +42,7 @@ func (c Change) String() string {
 type Manager[C any] struct {
 	leases         Acquirer[C]
 	endsNoLeases   bool     // the provider is no Acquirer: see use.ended
-	keepsIdleUsers bool     // users that were given no connection are tracked
+	keepsIdleUsers bool     // users without a connection are tracked
 	notifier       Notifier // nil if the provider is none
 
 	mu        sync.Mutex // guards the fields below; not held during calls
@@ -51,21 +51,21 @@ type Manager[C any] struct {
 	listeners map[*func(Key)]struct{}
 }
 
-// A use is the revision of a connection that a user was given. The zero value means that
-// the user has asked, and was given none.
+// A use records which connection a user has got. The zero value means that the user has asked for a connection and has
+// not got one.
 type use struct {
 	uid      string
 	revision Revision
 
-	// Closed when the lease has ended: a connection after that is another one, even of the
-	// same revision. Nil if the provider is no Acquirer: only revisions are compared then.
+	// Closed when the lease has ended. A later connection is a different connection, even if it has the same revision. Nil
+	// if the provider is not an Acquirer. In this case only revisions are compared.
 	ended <-chan struct{}
 }
 
-// isZero reports whether the user was given no connection.
+// isZero reports whether the user has no connection.
 func (m use) isZero() bool { return m.uid == "" && m.revision == "" }
 
-// sameRevision reports whether two uses are of the same revision of the same cluster.
+// sameRevision reports whether both uses have the same revision of the same cluster.
 func (m use) sameRevision(o use) bool { return m.uid == o.uid && m.revision == o.revision }
 
 // hasEnded reports whether the lease has ended.
@@ -83,16 +83,15 @@ type ManagerOption func(*managerOptions)
 
 type managerOptions struct{ forgetsIdle bool }
 
-// WithoutIdleUsers tracks only users that were given a connection, not those that have
-// asked for one: for programs that do not call Forget and use neither Users nor Source.
-// By default both are tracked.
+// WithoutIdleUsers tracks only users that have got a connection. By default the manager also tracks users that have
+// asked for a connection and have not got one. Use it in programs that do not call Forget, and use neither Users nor
+// Source.
 func WithoutIdleUsers() ManagerOption {
 	return func(o *managerOptions) { o.forgetsIdle = true }
 }
 
-// NewManager returns a manager of the connections of a provider. If the provider is an
-// Acquirer, such as a Cache, the manager returns its leases; if it is a Notifier, Source
-// uses it.
+// NewManager returns a manager of the connections of a provider. If the provider is an Acquirer, such as a Cache, the
+// manager returns the leases of the provider. If the provider is a Notifier, Source uses its notifications.
 func NewManager[C any](p Provider[C], options ...ManagerOption) *Manager[C] {
 	o := managerOptions{}
 	for _, option := range options {
@@ -112,20 +111,19 @@ func NewManager[C any](p Provider[C], options ...ManagerOption) *Manager[C] {
 	return m
 }
 
-// Get returns a lease on the connection to the cluster as the caller has read it, and
-// records that the user uses it. The caller releases the lease.
+// Get returns a lease on the connection to a cluster, and records that the user uses the connection. The caller must
+// release the lease.
 //
-// The error is ErrStale if the provider has another revision than the caller has
-// read, or if the user was given another one before and has not called Refresh since.
-// Errors of the provider are returned unchanged.
+// The error is ErrStale if the revision of the provider differs from the revision that the caller has read. It is also
+// ErrStale if the user has got another connection before and has not called Refresh since then. Errors of the provider
+// are returned unchanged.
 func (m *Manager[C]) Get(ctx context.Context, u User, r Ref) (Lease[C], error) {
 	lease, _, err := m.get(ctx, u, r)
 
 	return lease, err
 }
 
-// get implements Get, and also returns the current revision of the provider, if there is
-// one.
+// get implements Get. It also returns the current revision of the provider, or "" if there is none.
 func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision, error) {
 	m.addUser(u, r.Key)
 	lease, err := m.leases.Acquire(ctx, r.Key)
@@ -145,8 +143,8 @@ func (m *Manager[C]) get(ctx context.Context, u User, r Ref) (Lease[C], Revision
 	return lease, lease.Revision, nil
 }
 
-// recordUse records the connection that a user is given. It returns false if the user was
-// given another one and has not called Refresh since.
+// recordUse records the connection that a user gets. It returns false if the user has got another connection before and
+// has not called Refresh since then.
 func (m *Manager[C]) recordUse(u User, key Key, now use) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -159,14 +157,14 @@ func (m *Manager[C]) recordUse(u User, key Key, now use) bool {
 	return true
 }
 
-// Refresh reports whether the connection that the user was given is still that of the
-// cluster as the caller has read it. If not, its use is removed, so that the next Get can
-// succeed. A connection that ended and was made again is another one, even with the same
-// revision. For a user that was given no connection it returns Unchanged.
+// Refresh reports whether the user's connection to a cluster was replaced or lost. It compares the connection that Get
+// last returned to the user with the revision that the caller has read. If the connection was replaced or lost, Refresh
+// forgets it, so that the next Get can succeed. A connection that ended and was made again counts as replaced, even if
+// it has the same revision. For a user without a connection, Refresh returns Unchanged.
 //
-// The error is the reason why there is no connection now, such as ErrStale; the change is
-// valid with and without an error. While the user's connection has the revision that the
-// caller has read, and has not ended, the provider is not called, and there is no error.
+// The error is the reason why there is no connection now, such as ErrStale. The returned Change is valid even if there
+// is an error. If the user's connection has not ended, and has the revision that the caller has read, Refresh does not
+// call the provider and returns no error.
 func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error) {
 	m.mu.Lock()
 	built := m.users[u][r.Key]
@@ -198,8 +196,7 @@ func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error)
 	}
 }
 
-// Lose removes all uses of a user whose clusters are gone for it. It reports whether
-// there were any.
+// Lose removes all connections of a user, if all its clusters are gone. It reports whether the user had any connection.
 func (m *Manager[C]) Lose(u User) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,8 +209,8 @@ func (m *Manager[C]) Lose(u User) bool {
 	return built
 }
 
-// LoseCluster removes the use of one cluster by a user, for which the cluster is gone. It
-// reports whether there was one.
+// LoseCluster removes the connection of a user to one cluster, if this cluster is gone. It reports whether the user had
+// a connection to it.
 func (m *Manager[C]) LoseCluster(u User, key Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,8 +222,8 @@ func (m *Manager[C]) LoseCluster(u User, key Key) bool {
 	return !on.isZero()
 }
 
-// Built returns the revisions that a user was given, by cluster, without those that
-// Refresh has reported as replaced or lost.
+// Built returns the revisions of the user's connections by cluster. It leaves out connections that Refresh has reported
+// as replaced or lost.
 func (m *Manager[C]) Built(u User) map[Key]Revision {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -240,7 +237,7 @@ func (m *Manager[C]) Built(u User) map[Key]Revision {
 	return built
 }
 
-// Forget removes a user that is gone.
+// Forget removes a user. Call it when the object does not exist any more.
 func (m *Manager[C]) Forget(u User) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -249,8 +246,8 @@ func (m *Manager[C]) Forget(u User) {
 	}
 }
 
-// ForgetCluster removes a cluster that is gone, and all its uses. If the provider is no
-// Acquirer, leases on the cluster end.
+// ForgetCluster removes a cluster and all records of its use. Call it when the cluster does not exist any more. If the
+// provider is not an Acquirer, ForgetCluster also ends the leases on the cluster.
 func (m *Manager[C]) ForgetCluster(key Key) {
 	m.mu.Lock()
 	for u := range m.byCluster[key] {
@@ -262,8 +259,8 @@ func (m *Manager[C]) ForgetCluster(key Key) {
 	}
 }
 
-// Users returns the users of a cluster, also those that have asked for a connection in
-// vain, sorted.
+// Users returns the users of a cluster in sorted order. The result includes users that have asked for a connection and
+// have not got one.
 func (m *Manager[C]) Users(key Key) []User {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -282,7 +279,7 @@ func compareUsers(a, b User) int {
 		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key.Namespace, b.Key.Namespace), cmp.Compare(a.Key.Name, b.Key.Name))
 }
 
-// Named returns the users with a name, of any kind, sorted.
+// Named returns the users of any kind that have the name, in sorted order.
 func (m *Manager[C]) Named(name Key) []User {
 	m.mu.Lock()
 	defer m.mu.Unlock()

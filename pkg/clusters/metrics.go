@@ -10,10 +10,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// requestMetrics tracks the series of the request counter that controller-runtime has for all
-// clients of a process. Without it, the number of series grows with each new cluster. The
-// histograms by server that a program may opt into still grow. It is global because the
-// counter is: Clusters that share nothing else share the series of their server.
+// requestMetrics tracks the series of controller-runtime's request counter. This counter has series for all clients of
+// the process, so without requestMetrics the number of series would grow with each new cluster. The optional histograms
+// by server still grow. requestMetrics is global because the counter is global: all Clusters of a server share its
+// series.
 var requestMetrics = hostMetrics{hosts: map[string]*hostUse{}}
 
 // A hostMetrics tracks the servers whose series can be deleted from the metrics.
@@ -22,15 +22,14 @@ type hostMetrics struct {
 	hosts map[string]*hostUse
 }
 
-// A hostUse is a server with open Clusters.
+// A hostUse is the state of a server that has open Clusters.
 type hostUse struct {
 	clusters int
 	shared   bool // it had series before the first of them, so another client uses it, too
 }
 
-// acquire adds a Cluster of a server, until release is called for the first time. When
-// the last one is released, the series of the server are deleted, unless other clients
-// use it.
+// acquire adds a Cluster of a server. The first call of release removes it. When the last Cluster is removed, the
+// series of the server are deleted, unless other clients use the server.
 func (t *hostMetrics) acquire(config *rest.Config) (release func()) {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -61,8 +60,8 @@ func (t *hostMetrics) release(host string, u *hostUse) {
 	}
 }
 
-// requestCounter returns the counter of controller-runtime, or nil. controller-runtime
-// does not export it; the registry returns it in the error of a second registration.
+// requestCounter returns the request counter of controller-runtime, or nil. controller-runtime does not export it, but
+// the registry returns it in the error of a second registration.
 func requestCounter() *prometheus.CounterVec {
 	duplicate := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rest_client_requests_total",

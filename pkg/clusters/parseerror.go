@@ -43,10 +43,9 @@ var (
 	}
 )
 
-// describeParseError returns why a kubeconfig cannot be parsed, and in which line or
-// field. The errors of the parsers are not included: they contain what they have read,
-// such as the name of an anchor or a kind, and all users of a kubeconfig that has one of
-// them twice.
+// describeParseError returns the reason why a kubeconfig cannot be parsed, and the line or field. It does not include
+// the errors of the parsers, because they contain parts of the kubeconfig, such as the name of an anchor or a kind. If
+// a kubeconfig has a user twice, the error even contains all its users.
 func describeParseError(data []byte, err error) string {
 	said := err.Error()
 	var notBase64 base64.CorruptInputError
@@ -74,8 +73,7 @@ func describeParseError(data []byte, err error) string {
 	}
 }
 
-// describeYAMLError returns the problem that the YAML parser found, without the text that
-// it has read.
+// describeYAMLError returns the problem that the YAML parser has found, without text from the kubeconfig.
 func describeYAMLError(data, said string) string {
 	if m := yamlAnchor.FindStringSubmatch(said); m != nil {
 		if m[1] != "" {

@@ -21,9 +21,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Restore describes the restore of an API server to an earlier state, or its
-// replacement by another one: the version of a resource is lower than before. It is the
-// cause of the end of leases, and an ErrReplaced.
+// A Restore describes that an API server was restored to an earlier state or was replaced by another API server. It was
+// detected because the version of a resource is lower than before. A Restore is the cause of the context of the ended
+// leases. It wraps ErrReplaced.
 type Restore struct {
 	// Resource is the watched resource.
 	Resource schema.GroupResource
@@ -31,11 +31,11 @@ type Restore struct {
 	// Known is the version from which the watch resumed.
 	Known string
 
-	// Answered is the current version of the API server, which is lower.
+	// Answered is the version that the API server has returned. It is lower than Known.
 	Answered string
 }
 
-// Error returns the description.
+// Error describes the restore.
 func (r Restore) Error() string {
 	return fmt.Sprintf("the API server was restored to an earlier state, or replaced by another one: "+
 		"the version of %s was %s and is %s now",
@@ -45,25 +45,24 @@ func (r Restore) Error() string {
 // Unwrap returns ErrReplaced.
 func (r Restore) Unwrap() error { return ErrReplaced }
 
-// Of returns the resource for a controller.RestoreDetector. Its kind is not known.
+// Of returns the group and the resource for a controller.RestoreDetector. The resource is in place of the kind, which
+// is unknown.
 func (r Restore) Of() schema.GroupKind {
 	return schema.GroupKind{Group: r.Resource.Group, Kind: r.Resource.Resource}
 }
 
-// OnRestored calls notify when the API server of a configuration was restored to an earlier
-// state while informers run whose clients are made of the configuration after this call. Such
-// an informer would receive no events, without an error, until the versions of the API server
-// exceed those of the lost state. A Cache calls OnRestored for its connections, and replaces
-// them.
+// OnRestored calls notify when the API server of a configuration was restored to an earlier state while informers run.
+// It covers informers whose clients are made from the configuration after this call. Without a new list, such an
+// informer would receive no events and no error until the versions of the API server exceed those of the lost state. A
+// Cache calls OnRestored for its connections, and replaces them after a restore.
 //
-// A restore ends the watches. Before a watch resumes from a version, the transport lists one
-// object of the resource, as metadata only, to read the current version; it does not for the
-// first watch of each path. This costs one request per resumed watch. If the list fails, for
-// instance without the permission to list, nothing is concluded. If the version is lower than
-// that of the watch, notify is called, and the response to the watch is that its version is
-// too old: informers list again then.
+// A restore ends the watches. Before a watch resumes from a version, the transport lists one object of the resource, as
+// metadata only, to read the current version. It sends no such request for the first watch of each path. If the current
+// version is lower than the version of the watch, the transport calls notify. It then answers the watch with the error
+// that the version is too old, so the informer lists again. If the list fails, for instance without the permission to
+// list, the watch resumes without a check.
 //
-// The function may be called concurrently, for each resumed watch, and must not block.
+// The function notify may be called concurrently, once for each resumed watch. It must not block.
 func OnRestored(config *rest.Config, notify func(Restore)) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return &watchTransport{next: next, notify: notify, watched: map[string]struct{}{}}
@@ -115,8 +114,8 @@ func (w *watchTransport) resumes(path string) bool {
 	return watched
 }
 
-// watchVersion returns whether a request is a watch, and the version that it resumes
-// from, or "" if it starts from the current state.
+// watchVersion reports whether a request is a watch. It returns the version from which the watch resumes, or "" if the
+// watch starts from the current state.
 func watchVersion(r *http.Request) (version string, watches bool) {
 	if r.Method != http.MethodGet || !strings.Contains(r.URL.RawQuery, "watch=") { // most requests
 		return "", false
@@ -132,8 +131,7 @@ func watchVersion(r *http.Request) (version string, watches bool) {
 	return version, true
 }
 
-// readVersion lists one object of a watched resource, and returns the version of the
-// list.
+// readVersion lists one object of the watched resource, and returns the version of the list.
 func (w *watchTransport) readVersion(watch *http.Request) (string, error) {
 	ctx, cancel := context.WithTimeout(watch.Context(), versionTimeout)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Source returns a source for a controller. It enqueues the users of the given kind when
-// the connection to a cluster was replaced, can be had or was lost: when the provider
-// reports it (see Notifier), and when Changed is called.
+// Source returns a source that enqueues the users of a kind for their controller. It enqueues the users of a cluster
+// when the connection to this cluster was replaced, became available or was lost. It learns this from the provider, if
+// it is a Notifier, and from calls of Changed.
 func (m *Manager[C]) Source(kind string) source.Source {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		enqueue := func(key Key) {
@@ -34,7 +34,7 @@ func (m *Manager[C]) Source(kind string) source.Source {
 	})
 }
 
-// Changed enqueues the users of a cluster, for providers that are no Notifier.
+// Changed enqueues the users of a cluster. Call it if the provider is not a Notifier.
 func (m *Manager[C]) Changed(key Key) {
 	m.mu.Lock()
 	listeners := make([]func(Key), 0, len(m.listeners))

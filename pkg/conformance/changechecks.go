@@ -88,7 +88,7 @@ func (m *directChecks) checkRepeatedCreateToken() *finding {
 	return nil
 }
 
-// withoutExternalName returns the object as it is after a Create whose response was lost.
+// withoutExternalName returns the object in the state after a Create whose response was lost.
 func (m *directChecks) withoutExternalName() resource.Managed {
 	mg := clone(m.mg)
 	meta.SetExternalName(mg, meta.GetExternalName(m.sample))
@@ -101,8 +101,7 @@ func (m *directChecks) isUnchanged(before map[string]Resource) bool {
 	return maps.EqualFunc(before, m.ledger.existing, func(a, b Resource) bool { return maps.Equal(a.State, b.State) })
 }
 
-// checkRecoverCreation checks that RecoverCreation finds a resource by its token, and
-// only by that.
+// checkRecoverCreation checks that RecoverCreation finds a resource by its token, and by nothing else.
 func (m *directChecks) checkRecoverCreation() *finding {
 	c, err := m.recorder.Connect(context.Background(), m.mg)
 	if _, finds := c.(managed.CreationRecoverer); err != nil || !finds {
@@ -144,7 +143,7 @@ func (m *directChecks) callRecover(mg resource.Managed, token string) (found boo
 	return found, err
 }
 
-// checkMutations checks every mutation, and that it can be reverted.
+// checkMutations checks each mutation, and that it can be reverted.
 func (m *directChecks) checkMutations() *finding {
 	for i := range m.suite.Mutations {
 		mutation := m.suite.Mutations[i]
@@ -173,8 +172,7 @@ func (m *directChecks) checkMutations() *finding {
 	return nil
 }
 
-// checkMutation checks that one mutation is observed and applied, and that a second
-// Update changes nothing.
+// checkMutation checks that one mutation is observed and applied. It also checks that a second Update changes nothing.
 func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *finding {
 	want := m.wantedState(m.sample, &mutation)
 	have := m.ledger.existing[meta.GetExternalName(mg)]
@@ -257,13 +255,13 @@ func (m *directChecks) checkImmutable(mg resource.Managed, mutation Mutation) *f
 	}
 }
 
-// breakSystem breaks the external system, and returns a function that mends it, or nil.
+// breakSystem makes the external system unavailable. It returns a function that ends this, or nil if Break fails.
 func (k *runner) breakSystem(b Breaker) (mend func()) {
 	return k.disturbShortened("Probe.Break", b.Break)
 }
 
-// disturbShortened is like disturb, with shorter deadlines meanwhile, for disturbances
-// that make calls hang.
+// disturbShortened is like disturb, but shortens the deadlines of calls until the disturbance ends. It is for
+// disturbances that make calls hang.
 func (k *runner) disturbShortened(
 	what string, begin func(context.Context) (func(context.Context) error, error),
 ) (end func()) {
@@ -280,8 +278,8 @@ func (k *runner) disturbShortened(
 	}
 }
 
-// disturb starts a disturbance of the external system, and returns a function that ends
-// it, or nil.
+// disturb starts a disturbance of the external system. It returns a function that ends the disturbance, or nil if begin
+// fails.
 func (k *runner) disturb(what string, begin func(context.Context) (func(context.Context) error, error)) (end func()) {
 	var heal func(context.Context) error
 	err := k.host.call(context.Background(), what, func(ctx context.Context) (err error) {

@@ -80,7 +80,7 @@ func (m *directChecks) callUpdate(mg resource.Managed) error {
 	return m.call(mg, func(c managed.ExternalClient) error { return c.Update(context.Background(), mg) })
 }
 
-// checkConnect checks that Connect succeeds, that the client fits the class, and that its
+// checkConnect checks that Connect succeeds, that the client has the methods that the class needs, and that its
 // identity is stable.
 func (m *directChecks) checkConnect() *finding {
 	c, err := m.recorder.Connect(context.Background(), m.mg)
@@ -113,8 +113,7 @@ func (m *directChecks) observe(ctx context.Context, mg resource.Managed) (manage
 	return c.Observe(ctx, mg)
 }
 
-// checkAbsent checks that Observe reports absence, without an error, before anything is
-// created.
+// checkAbsent checks that Observe reports, without an error, that the resource does not exist before its creation.
 func (m *directChecks) checkAbsent() *finding {
 	o, err := m.observe(context.Background(), m.mg)
 	_, listed := m.ledger.existing[meta.GetExternalName(m.mg)]
@@ -154,7 +153,7 @@ func (m *directChecks) callCreate(mg resource.Managed, token string) error {
 	return m.call(mg, func(c managed.ExternalClient) error { return c.Create(ctx, mg) })
 }
 
-// checkCreate checks that Create makes one resource and sets the external name.
+// checkCreate checks that Create creates exactly one resource and sets the external name.
 func (m *directChecks) checkCreate() *finding {
 	chosen, before := meta.GetExternalName(m.mg), m.resourceIDs()
 	if err := m.callCreate(m.mg, m.token); err != nil {
@@ -203,8 +202,7 @@ func (m *directChecks) checkCreate() *finding {
 	return nil
 }
 
-// checkCreatedObserved checks that Observe finds the created resource, and stores its
-// initial state.
+// checkCreatedObserved checks that Observe finds the created resource. It stores the initial state of the resource.
 func (m *directChecks) checkCreatedObserved() *finding {
 	var o managed.ExternalObservation
 	var err error
@@ -232,8 +230,7 @@ func (m *directChecks) checkCreatedObserved() *finding {
 	return nil
 }
 
-// update calls Update until Observe reports that the resource is up to date, three times
-// at most.
+// update calls Update until Observe reports that the resource is up to date, at most three times.
 func (m *directChecks) update(mg resource.Managed) *finding {
 	for range 3 {
 		if err := m.callUpdate(mg); err != nil {
@@ -278,8 +275,7 @@ func describeObservation(o managed.ExternalObservation, err error) string {
 		len(o.ConnectionDetails))
 }
 
-// checkCancelledContext checks that Observe with a cancelled context does not report
-// absence.
+// checkCancelledContext checks that Observe does not report absence if its context is canceled.
 func (m *directChecks) checkCancelledContext() *finding {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -292,8 +288,7 @@ func (m *directChecks) checkCancelledContext() *finding {
 	return nil
 }
 
-// checkBroken checks that Observe does not report absence while the external system is
-// down.
+// checkBroken checks that Observe does not report absence while the external system is unavailable.
 func (m *directChecks) checkBroken() *finding {
 	b, ok := m.suite.Probe.(Breaker)
 	if !ok {
@@ -328,8 +323,8 @@ func (m *directChecks) checkRecovered() *finding {
 	return nil
 }
 
-// checkOwner checks the owner that Observe reports, for the object and for another one
-// with the same external name.
+// checkOwner checks the owner that Observe reports. It checks this for the object, and for another object with the same
+// external name.
 func (m *directChecks) checkOwner() *finding {
 	o, err := m.observe(context.Background(), m.mg)
 	if err != nil {

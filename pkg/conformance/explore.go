@@ -8,9 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// The faults at the boundaries of a scenario are those that make a difference to a client.
-// The tests of the reconciler cover the others. A fault after a read is the same as one
-// before the next operation.
+// Faults at the boundaries of a scenario. The suite uses only faults that make a difference to a client. Tests of the
+// reconciler cover the other faults. A fault after a read has the same effect as a fault before the next operation.
 var (
 	faultsAtReads = []sim.Kind{
 		sim.Fail, sim.Crash, sim.Edit, sim.Delete, sim.Drift, sim.Absent, sim.AbsentLive, sim.Throttle, sim.Hang,
@@ -23,12 +22,12 @@ var (
 	}
 )
 
-// maxFailuresPerScenario is the number of failing schedules after which the others of a
-// scenario are skipped.
+// maxFailuresPerScenario is the number of failed schedules after which the remaining schedules of a scenario are
+// skipped.
 const maxFailuresPerScenario = 3
 
-// runScenarios runs all scenarios of all samples without faults, and those of the first
-// sample with faults.
+// runScenarios runs all scenarios of all samples without faults. It then runs the scenarios of the first sample with
+// faults.
 func (k *runner) runScenarios() {
 	if k.suite.Replay != "" {
 		k.replay()

@@ -11,12 +11,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// errStopped is the error of every call after the suite was stopped: the goroutine of the
-// call that did not return may still change anything.
+// errStopped is the error of all calls after the suite was stopped. No call is made then, because the goroutine of the
+// call that has not returned may still change anything.
 var errStopped = errors.New("the suite was given up")
 
-// A host calls code of the author with a deadline, in real time and on goroutines outside
-// of the synctest bubble of the simulation. One goroutine at a time uses it.
+// A host calls code of the author with a deadline in real time. It makes the calls in goroutines outside of the
+// synctest bubble of the simulation. Only one goroutine at a time uses it.
 type host struct {
 	limit      time.Duration
 	jobs       chan job
@@ -25,7 +25,7 @@ type host struct {
 	lastReturn time.Time              // time when the last call returned; real
 }
 
-// A reason is a property that does not hold, and a sentence about it.
+// A reason is the reason why the suite was stopped: a property that does not hold, and a sentence about it.
 type reason struct{ property, text string }
 
 // A job is one call that the host makes.
@@ -38,10 +38,10 @@ type job struct {
 	returnPanic bool // returns a panic as an error
 }
 
-// A panicError is returned for a call that panicked.
+// A panicError is the error of a call that panicked.
 type panicError struct{ text string }
 
-// Error returns the panic and its stack.
+// Error returns the text of the panic and its stack.
 func (e *panicError) Error() string { return e.text }
 
 // newHost starts a host whose calls have a deadline of limit.
@@ -58,35 +58,35 @@ func newHost(limit time.Duration) *host {
 	return h
 }
 
-// close stops the host. A call that did not return goes on.
+// close stops the host. A call that has not returned continues to run.
 func (h *host) close() { close(h.jobs) }
 
 // stopped reports whether the suite was stopped.
 func (h *host) stopped() bool { return h.stopReason.Load() != nil }
 
-// giveUp stops the suite: no further call is made. The first reason is kept.
+// giveUp stops the suite, so that no further call is made. If the suite was stopped before, the first reason stays.
 func (h *host) giveUp(property, text string) error {
 	h.stopReason.CompareAndSwap(nil, &reason{property, text})
 
 	return errStopped
 }
 
-// call makes a call. Its context has the values of ctx, and a deadline in real time.
+// call makes a call. The context of the call has the values of ctx and a deadline in real time.
 func (h *host) call(ctx context.Context, what string, do func(context.Context) error) error {
 	return h.callFor(ctx, h.limit, what, do)
 }
 
-// attempt is like call, but returns a panic as a panicError and does not stop the suite.
+// attempt is like call, but returns a panic as a panicError instead of stopping the suite.
 func (h *host) attempt(ctx context.Context, what string, do func(context.Context) error) error {
 	return h.submit(job{name: what, ctx: ctx, timeout: h.limit, do: do, returnPanic: true})
 }
 
-// callFor is like call with another deadline.
+// callFor is like call, but with the given timeout.
 func (h *host) callFor(ctx context.Context, timeout time.Duration, what string, do func(context.Context) error) error {
 	return h.submit(job{name: what, ctx: ctx, timeout: timeout, do: do})
 }
 
-// submit passes a job to the goroutine of the host, and waits for its end.
+// submit passes a job to the goroutine of the host, and waits until the job has ended.
 func (h *host) submit(j job) error {
 	if h.stopped() {
 		return errStopped
@@ -97,7 +97,7 @@ func (h *host) submit(j job) error {
 	return <-h.done
 }
 
-// run runs a job and stops the suite if it does not return in time.
+// run runs a job. If the job does not return in time, run stops the suite.
 func (h *host) run(j job) error {
 	ctx, cancel := context.WithTimeout(context.Background(), j.timeout)
 	defer cancel()
@@ -153,7 +153,7 @@ func stack() string {
 	return strings.Join(lines[:min(len(lines), 12)], "\n")
 }
 
-// A valueContext is a context from outside of the bubble with the values of one inside.
+// A valueContext is a context from outside of the synctest bubble that also has the values of a context from inside.
 // Its channels belong to the outside.
 type valueContext struct {
 	context.Context //nolint:containedctx // it is one
@@ -161,8 +161,8 @@ type valueContext struct {
 	values context.Context //nolint:containedctx // for its values
 }
 
-// Value returns the value of the context outside, if any, or of the one inside. The
-// standard library finds there what belongs to the channels.
+// Value returns the value of the outer context, or the value of the inner context if the outer context has none. The
+// standard library uses Value to find the outer context, to which the channels belong.
 func (c valueContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v

@@ -17,12 +17,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// noObject is the UID for resources that were not created for an object.
+// noObject is the UID for resources that were not created for any object.
 const noObject types.UID = ""
 
-// A ledger tracks the resources in the external system and the objects they were created
-// for. A resource that appears during a Create belongs to the object of that call. It
-// implements sim.ExternalSystem.
+// A ledger tracks the resources in the external system, and the object for which each was created. If a resource
+// appears during a Create, it was created for the object of this call. A ledger implements sim.ExternalSystem.
 type ledger struct {
 	host  *host
 	probe Probe
@@ -46,13 +45,13 @@ type ledger struct {
 // value.
 type wantedFields map[string]string
 
-// A difference is the difference between two lists of the external system.
+// A difference is the difference between two lists of the resources in the external system.
 type difference struct{ created, removed, changed []string }
 
 // empty reports whether the lists were equal.
 func (d difference) empty() bool { return len(d.created)+len(d.removed)+len(d.changed) == 0 }
 
-// String describes the difference.
+// String lists the created, removed and changed resources.
 func (d difference) String() string {
 	var parts []string
 	for verb, ids := range map[string][]string{"created": d.created, "removed": d.removed, "changed": d.changed} {
@@ -65,7 +64,7 @@ func (d difference) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// reset forgets everything except the resources that exist.
+// reset removes all state except the existing resources.
 func (l *ledger) reset() {
 	l.madeFor, l.adoptable, l.wanted = map[string]types.UID{}, map[types.UID]string{}, map[types.UID]wantedFields{}
 	for id := range l.existing {
@@ -74,7 +73,7 @@ func (l *ledger) reset() {
 	l.creator = noObject
 }
 
-// list lists the resources of the external system through the probe.
+// list returns the resources of the external system. It reads them with the probe.
 func (l *ledger) list() (map[string]Resource, error) {
 	var list []Resource
 	err := l.host.call(context.Background(), "Probe.List", func(ctx context.Context) (err error) {
@@ -100,8 +99,8 @@ func (l *ledger) list() (map[string]Resource, error) {
 	return out, nil
 }
 
-// refresh lists the resources, and returns the difference to the last list. New resources
-// belong to maker. An error of the probe stops the suite.
+// refresh lists the resources, and returns the difference to the previous list. It records that new resources were
+// created for maker. An error of the probe stops the suite.
 func (l *ledger) refresh(maker types.UID) difference {
 	now, err := l.list()
 	if err != nil {
@@ -133,15 +132,14 @@ func (l *ledger) refresh(maker types.UID) difference {
 	return d
 }
 
-// isIndistinguishable reports whether the resource of mg cannot be distinguished from
-// that of another object with the same name: the name is chosen by the provider, and owners are
-// not stored.
+// isIndistinguishable reports whether the resource of mg cannot be distinguished from the resource of another object
+// with the same name. This is the case if the provider chooses the name and the external system does not store owners.
 func (l *ledger) isIndistinguishable(id string, mg resource.Managed) bool {
 	return l.traits.Named && !l.traits.Stamped && id == meta.GetExternalName(mg) && l.madeFor[id] != noObject
 }
 
-// describeForeignChanges describes the changes of a call to resources that do not belong
-// to its object, or returns nothing.
+// describeForeignChanges describes the changes that a call has made to resources of other objects. It returns "" if
+// there are none.
 func (l *ledger) describeForeignChanges(d difference, before map[string]types.UID, mg resource.Managed) string {
 	var out []string
 	object := mg.GetUID()
@@ -167,13 +165,13 @@ func describeOwner(of types.UID) string {
 	return "was made for the object " + string(of)
 }
 
-// Traits returns the traits of the class of the suite.
+// Traits returns the traits of the suite's class.
 func (l *ledger) Traits() sim.Traits { return l.traits }
 
-// Changes returns the number of changes seen.
+// Changes returns the number of changes that the ledger has detected.
 func (l *ledger) Changes() int { return l.changes }
 
-// Of returns the IDs of the resources that were created for an object, or adopted by it.
+// Of returns the IDs of the resources that were created for an object or adopted by it.
 func (l *ledger) Of(object types.UID) []string {
 	var ids []string
 	for id, r := range l.existing {
@@ -186,8 +184,8 @@ func (l *ledger) Of(object types.UID) []string {
 	return ids
 }
 
-// MadeFor returns the object that the resource of mg was created for, and whether the
-// resource exists.
+// MadeFor returns the UID of the object for which the resource of mg was created. It also reports whether the resource
+// exists.
 func (l *ledger) MadeFor(mg resource.Managed) (types.UID, bool) {
 	id := meta.GetExternalName(mg)
 	_, exists := l.existing[id]
@@ -198,8 +196,7 @@ func (l *ledger) MadeFor(mg resource.Managed) (types.UID, bool) {
 	return l.madeFor[id], exists
 }
 
-// Lacks describes how the resource of mg differs from its wanted state, or returns
-// nothing.
+// Lacks describes how the resource of mg differs from its wanted state. It returns "" if there is no difference.
 func (l *ledger) Lacks(mg resource.Managed) string {
 	r, exists := l.existing[meta.GetExternalName(mg)]
 	switch {
@@ -220,8 +217,7 @@ func (l *ledger) Lacks(mg resource.Managed) string {
 	return ""
 }
 
-// describeMismatch describes how a resource differs from its wanted state, or returns
-// nothing.
+// describeMismatch describes how a resource differs from its wanted state. It returns "" if there is no difference.
 func describeMismatch(r Resource, want wantedFields) string {
 	for _, field := range slices.Sorted(maps.Keys(want)) {
 		if got := r.State[field]; got != want[field] {

@@ -13,9 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Statuses of pages that answer in place of the external system. The unavailableStatuses
-// come from a server that does not know the path, from one that requires a login, and from a
-// proxy without backends. The others refuse a change.
+// HTTP statuses of pages that another server returns instead of the external system. The unavailableStatuses come from
+// a server that does not know the path, from a server that requires a login, and from a proxy without backends. The
+// other statuses refuse a change.
 var (
 	unavailableStatuses = []int{http.StatusNotFound, http.StatusForbidden, http.StatusBadGateway}
 	misroutedStatuses   = slices.Concat(unavailableStatuses, []int{
@@ -28,8 +28,8 @@ func whileMisrouted(status int) string {
 	return fmt.Sprintf("while a page with the status %d answers in the place of the external system", status)
 }
 
-// misroute lets a page with the status answer all requests of clients. It returns a
-// function that ends that, or nil.
+// misroute lets a page with the status respond to all requests of clients. It returns a function that ends this, or nil
+// if Misroute fails.
 func (k *runner) misroute(status int) (end func()) {
 	// the callers require a Misrouter
 	r := k.suite.Probe.(Misrouter)
@@ -39,15 +39,13 @@ func (k *runner) misroute(status int) (end func()) {
 	})
 }
 
-// checkMisrouted checks that the client takes no such page for the answer that a resource
-// does not exist.
+// checkMisrouted checks that the client does not take such a page for the response that a resource does not exist.
 func (m *directChecks) checkMisrouted() *finding {
 	return m.withMisrouting(unavailableStatuses, m.checkAbsenceWhileMisrouted)
 }
 
-// checkMisroutedChanges checks, with another object, that the client takes no such page
-// for a successful change. It runs last: another check reports a client that changes
-// nothing at all.
+// checkMisroutedChanges checks, with another object, that the client does not take such a page for a successful change.
+// It runs last, because another check reports a client that changes nothing at all.
 func (m *directChecks) checkMisroutedChanges() *finding {
 	if _, ok := m.suite.Probe.(Misrouter); !ok {
 		return nil
@@ -64,7 +62,7 @@ func (m *directChecks) checkMisroutedChanges() *finding {
 	return m.withMisrouting(misroutedStatuses, m.checkChangesWhileMisrouted)
 }
 
-// withMisrouting runs a check while pages with the statuses answer, one after the other.
+// withMisrouting runs a check once for each status, while a page with this status responds.
 func (m *directChecks) withMisrouting(statuses []int, check func(status int) *finding) *finding {
 	if _, ok := m.suite.Probe.(Misrouter); !ok {
 		return nil
@@ -83,8 +81,7 @@ func (m *directChecks) withMisrouting(statuses []int, check func(status int) *fi
 	return m.checkRecovered()
 }
 
-// checkAbsenceWhileMisrouted checks that neither Observe nor RecoverCreation reports
-// absence.
+// checkAbsenceWhileMisrouted checks that neither Observe nor RecoverCreation reports that the resource does not exist.
 func (m *directChecks) checkAbsenceWhileMisrouted(status int) *finding {
 	o, err := m.observe(context.Background(), clone(m.mg))
 	if err == nil && !o.ResourceExists {
@@ -113,8 +110,8 @@ func (m *directChecks) checkAbsenceWhileMisrouted(status int) *finding {
 	return nil
 }
 
-// checkChangesWhileMisrouted checks that changes return errors. A Delete that takes a 404
-// for success is accepted: Observe is called after it.
+// checkChangesWhileMisrouted checks that changes return errors. A Delete may take a 404 for success, because Observe is
+// called after it.
 func (m *directChecks) checkChangesWhileMisrouted(status int) *finding {
 	other := m.stored(m.sample)
 	m.names[other.GetUID()] = "another object"
@@ -150,8 +147,7 @@ func (m *directChecks) withFirstMutation() resource.Managed {
 	return mg
 }
 
-// checkIndependentCalls checks that a call that waits for the external system does not
-// block calls for other objects.
+// checkIndependentCalls checks that a call that waits for the external system does not block calls for other objects.
 func (m *directChecks) checkIndependentCalls() *finding {
 	h, ok := m.suite.Probe.(Holder)
 	if !ok {
@@ -186,8 +182,8 @@ func (m *directChecks) checkIndependentCalls() *finding {
 	return nil
 }
 
-// observesInParallel reports whether Observe of another object returns while one for mg
-// waits. Both calls have ended when it returns.
+// observesInParallel reports whether Observe of another object returns while Observe of mg waits. It returns after both
+// calls have ended.
 func (m *directChecks) observesInParallel(ctx context.Context, held <-chan struct{}, other resource.Managed) bool {
 	first, giveUp := context.WithCancel(ctx)
 	firstDone := m.startObserve(first, clone(m.mg))
@@ -212,8 +208,8 @@ func (m *directChecks) observesInParallel(ctx context.Context, held <-chan struc
 	return passed
 }
 
-// startObserve calls Observe in a goroutine, and closes the returned channel when the
-// call has ended. It ignores the result: other checks cover it.
+// startObserve calls Observe in a goroutine. The returned channel is closed when the call has ended. The result is
+// ignored, because other checks cover it.
 func (m *directChecks) startObserve(ctx context.Context, mg resource.Managed) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {

@@ -10,13 +10,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// isNotCreated reports whether an error of Create says that nothing was created. The
-// reconciler then forgets the intent to create. AlreadyExists does not say so: the
-// resource may be of the same call, made twice.
+// isNotCreated reports whether an error of Create says that nothing was created. The reconciler then forgets that it
+// has called Create. AlreadyExists does not say so, because the same call may have been made twice and have created the
+// resource.
 func isNotCreated(err error) bool { return external.IsNotCreated(err) }
 
-// checkNotCreated checks that Create returns external.NotCreated only if nothing was
-// created, not if the response was lost or the context has ended.
+// checkNotCreated checks that Create returns external.NotCreated only if nothing was created. Create must not return it
+// if the response was lost or the context has ended.
 func (m *directChecks) checkNotCreated() *finding {
 	before := m.resourceIDs()
 	ended, cancel := context.WithCancel(context.Background())
@@ -36,8 +36,8 @@ func (m *directChecks) checkNotCreated() *finding {
 	return m.checkCreateError(context.Background(), before, "while no answer of the external system comes", end)
 }
 
-// checkCreateError calls Create for another object, ends the disturbance, and compares
-// the error with what was created.
+// checkCreateError calls Create for another object and ends the disturbance. It then compares the error with the
+// created resources.
 func (m *directChecks) checkCreateError(ctx context.Context, before []string, when string, end func()) *finding {
 	mg := m.stored(m.sample)
 	m.names[mg.GetUID()] = "another object"
@@ -70,8 +70,8 @@ func (m *directChecks) checkCreateError(ctx context.Context, before []string, wh
 	return failure
 }
 
-// isTakenForFailure reports whether the reconciler takes an error of Create for a
-// failure, although the client does not mark it.
+// isTakenForFailure reports whether the reconciler handles an error of Create as a failure, although the client does
+// not mark it with external.NotCreated.
 func (m *directChecks) isTakenForFailure(err error) bool {
 	return err != nil && m.suite.Class == Opaque && !external.IsAlreadyExists(err) &&
 		external.EffectOf(err) != external.EffectPossible

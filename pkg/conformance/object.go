@@ -27,7 +27,7 @@ func isNil(x any) bool {
 	}
 }
 
-// specOf returns the field Spec of mg, invalid if there is none.
+// specOf returns the field Spec of mg, or an invalid value if there is none.
 func specOf(mg resource.Managed) reflect.Value {
 	v := reflect.ValueOf(mg)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
@@ -37,7 +37,7 @@ func specOf(mg resource.Managed) reflect.Value {
 	return v.Elem().FieldByName("Spec")
 }
 
-// setSpec sets the spec of mg to that of another object of its type.
+// setSpec sets the spec of mg to the spec of another object of the same type.
 func setSpec(mg, of resource.Managed) { specOf(mg).Set(specOf(clone(of))) }
 
 // clone returns a deep copy.
@@ -46,7 +46,7 @@ func clone(mg resource.Managed) resource.Managed {
 	return mg.DeepCopyObject().(resource.Managed)
 }
 
-// fresh returns a copy of a sample as a user applies it, in a namespace.
+// fresh returns a copy of a sample in a namespace, as a user applies it.
 func fresh(sample resource.Managed) resource.Managed {
 	mg := clone(sample)
 	if mg.GetNamespace() == "" {
@@ -58,8 +58,8 @@ func fresh(sample resource.Managed) resource.Managed {
 	return mg
 }
 
-// stored returns a copy of a sample as if it were stored, with a unique UID and a chosen
-// external name in the class Named.
+// stored returns a copy of a sample with a unique UID, as if it were stored. In the class Named it also has an external
+// name.
 func (k *runner) stored(sample resource.Managed) resource.Managed {
 	mg := fresh(sample)
 	k.objects++
@@ -72,7 +72,7 @@ func (k *runner) stored(sample resource.Managed) resource.Managed {
 	return mg
 }
 
-// setChosenName sets the external name in the class Named.
+// setChosenName sets the external name of mg if the class is Named.
 func (k *runner) setChosenName(mg resource.Managed) {
 	if k.class == Named && meta.GetExternalName(mg) == "" {
 		meta.SetExternalName(mg, mg.GetName())
@@ -87,7 +87,7 @@ func mutated(sample resource.Managed, m Mutation) resource.Managed {
 	return mg
 }
 
-// replaceUIDs replaces UIDs by the names of objects.
+// replaceUIDs replaces the UIDs of objects in a text by the names of the objects.
 func (k *runner) replaceUIDs(text string) string {
 	for uid, name := range k.names {
 		text = strings.ReplaceAll(text, string(uid), name)

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// A property is a requirement on a client, or a promise that holds if the reconciler uses
-// it.
+// A property is a requirement on a client. It may also be a guarantee that holds if the reconciler uses the client.
 type property struct {
 	name          string
 	sentence      string
@@ -62,12 +61,11 @@ var properties = []property{
 	{otherProperties, "every other promise that the simulator checks holds", nil},
 }
 
-// otherProperties is the property for violations that are not caused by clients but by
-// the reconciler.
+// otherProperties is the property for violations that the reconciler causes, and not the client.
 const otherProperties = "the-reconciler-holds"
 
-// propertyOf returns the name of the property that covers a property of package sim, or
-// its own name.
+// propertyOf returns the name of the property that covers a property of package sim. A name in properties is returned
+// unchanged. For an unknown name it returns otherProperties.
 func propertyOf(name string) string {
 	for _, p := range properties {
 		if p.name == name || slices.Contains(p.simProperties, name) {
@@ -85,7 +83,7 @@ type finding struct {
 	replay   string // the schedule, if there is one
 }
 
-// String describes the finding in a sentence, and how to replay it.
+// String returns a sentence that describes the finding, and how to replay it.
 func (f finding) String() string {
 	sentence := ""
 	for _, p := range properties {
@@ -101,16 +99,16 @@ func (f finding) String() string {
 	return out
 }
 
-// maxFindings is the number of findings that are kept for one property.
+// maxFindings is the maximum number of stored findings for one property.
 const maxFindings = 3
 
-// findings holds the findings so far.
+// findings holds the findings of a run.
 type findings struct {
 	list  []finding
 	count map[string]int
 }
 
-// add adds a finding that is not there yet.
+// add adds a finding, unless it has already been added.
 func (f *findings) add(x finding) {
 	if f.count == nil {
 		f.count = map[string]int{}
@@ -128,10 +126,10 @@ func (f *findings) add(x finding) {
 // has reports whether there is a finding of a property.
 func (f *findings) has(property string) bool { return f.count[property] > 0 }
 
-// A Property is one that Run checks, in a subtest of its name.
+// A Property is a property of a client that Run checks. Run reports it in a subtest with its name.
 type Property struct {
 	Name     string
-	Sentence string // what holds
+	Sentence string // a sentence that describes the property
 }
 
 // Properties returns all properties in the order in which Run reports them.

@@ -43,8 +43,8 @@ func (a clientCall) String() string {
 	return fmt.Sprintf("%s of %s", a.name, a.mg.GetName())
 }
 
-// call makes a call with a copy of the object and judges its effects. The copy replaces
-// the object when the call has returned.
+// call makes a call with a copy of the object, and checks the effects of the call. The copy replaces the object after
+// the call has returned.
 func (t *recorder) call(ctx context.Context, a clientCall, call func(context.Context, resource.Managed) error) error {
 	var mg resource.Managed
 	if a.mg != nil {
@@ -82,8 +82,7 @@ func (t *recorder) call(ctx context.Context, a clientCall, call func(context.Con
 	return err
 }
 
-// reportPanic stops the suite after a panic, and reports the call and what it had changed
-// until then.
+// reportPanic stops the suite after a panic. It reports the call, and what the call had changed before the panic.
 func (t *recorder) reportPanic(a clientCall, err error) {
 	var p *panicError
 	if !errors.As(err, &p) {
@@ -97,7 +96,7 @@ func (t *recorder) reportPanic(a clientCall, err error) {
 	t.host.stopReason.Store(&reason{"calls-return", a.String() + " does not return: " + first + until + "\n" + rest})
 }
 
-// judgeCall reports violations by one call.
+// judgeCall reports the violations that one call has caused.
 func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err error) {
 	if err != nil {
 		for _, secret := range t.secrets {
@@ -134,7 +133,7 @@ func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err erro
 	}
 }
 
-// Connect connects the author's client and wraps it.
+// Connect calls the author's connecter and returns a wrapped client.
 func (t *recorder) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	var c managed.ExternalClient
 	var can optionalMethods
@@ -168,10 +167,10 @@ type optionalMethods struct {
 // A backend is the identity of an external system.
 type backend string
 
-// Identity returns the identity.
+// Identity returns the identity of the external system.
 func (b backend) Identity() string { return string(b) }
 
-// optionsOf returns the optional methods of a client.
+// optionsOf returns the optional methods that a client implements.
 func optionsOf(c managed.ExternalClient) optionalMethods {
 	var o optionalMethods
 	if r, ok := unwrap.As[managed.CreationRecoverer](c); ok {
@@ -184,8 +183,7 @@ func optionsOf(c managed.ExternalClient) optionalMethods {
 	return o
 }
 
-// recordingClient returns a client that records calls to c, with the optional methods of
-// c.
+// recordingClient returns a client that records calls to c. It has the same optional methods as c.
 func (t *recorder) recordingClient(c managed.ExternalClient, o optionalMethods) managed.ExternalClient {
 	plain := &client{recorder: t, external: c}
 	finds := &recoveringClient{plain, o}
@@ -207,7 +205,7 @@ func (t *recorder) recordingClient(c managed.ExternalClient, o optionalMethods) 
 	}
 }
 
-// A client records calls to a client of the author.
+// A client records calls to the author's client.
 type client struct {
 	recorder *recorder
 	external managed.ExternalClient
@@ -245,7 +243,7 @@ func (c *client) Delete(ctx context.Context, mg resource.Managed) error {
 	return c.recorder.call(ctx, clientCall{name: "Delete", mutates: true, mg: mg}, c.external.Delete)
 }
 
-// Disconnect disconnects the client and the connecter if they implement it.
+// Disconnect calls Disconnect of the client and of the connecter, if they implement it.
 func (c *client) Disconnect(ctx context.Context) error {
 	return c.recorder.call(ctx, clientCall{name: "Disconnect"}, func(ctx context.Context, _ resource.Managed) error {
 		var errs []error
@@ -260,14 +258,14 @@ func (c *client) Disconnect(ctx context.Context) error {
 	})
 }
 
-// A recoveringClient is a client with the methods of a managed.CreationRecoverer.
+// A recoveringClient is a client that also has the methods of a managed.CreationRecoverer.
 type recoveringClient struct {
 	*client
 
 	optional optionalMethods
 }
 
-// RecoverCreation finds what a Create with the token has made.
+// RecoverCreation searches for the resource that an earlier Create with the token may have created.
 func (r *recoveringClient) RecoverCreation(
 	ctx context.Context, mg resource.Managed, token string,
 ) (found bool, err error) {
@@ -282,5 +280,5 @@ func (r *recoveringClient) RecoverCreation(
 	return found && err == nil, err
 }
 
-// RecoveryWindow returns the window of the author's client.
+// RecoveryWindow returns the recovery window of the author's client.
 func (r *recoveringClient) RecoveryWindow() time.Duration { return r.optional.window }

@@ -17,13 +17,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// Run runs the suite, with one subtest for each property. A failure says which
-// property does not hold, what happened, and how to replay it.
+// Run runs the suite, with one subtest for each property. A failure says which property does not hold, what has
+// happened, and how to replay it.
 //
-// Run calls the client first directly, then through the reconciler in virtual time,
-// without faults and with each fault at each boundary. A suite that cannot be run,
-// a probe that returns wrong results and a client that panics or does not return
-// are failures, too. Run does not hang.
+// Run first calls the client directly. Then it runs the reconciler in virtual time, without faults and with each fault
+// at each boundary. The test also fails if the suite cannot be run, the probe returns wrong results, or the client
+// panics or does not return. Run itself always returns.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	k := examine(t, s)
@@ -97,7 +96,7 @@ func examine(t *testing.T, s Suite) *runner {
 // stopped reports whether the remaining steps are skipped.
 func (k *runner) stopped() bool { return k.host.stopped() || len(k.findings.list) > 0 }
 
-// addFinding records that a property does not hold.
+// addFinding records a violation of a property.
 func (k *runner) addFinding(property, text string) {
 	k.findings.add(finding{property: propertyOf(property), text: k.replaceUIDs(text), replay: k.schedule})
 }
@@ -107,7 +106,7 @@ func (k *runner) note(format string, args ...any) {
 	k.notes = append(k.notes, fmt.Sprintf(format, args...))
 }
 
-// checkMutations checks that every mutation changes the spec of every sample.
+// checkMutations checks that each mutation changes the spec of each sample.
 func (k *runner) checkMutations() {
 	for _, sample := range k.suite.Samples {
 		for _, m := range k.suite.Mutations {
@@ -149,7 +148,7 @@ func (k *runner) inspectBefore() {
 	}
 }
 
-// newRecorder returns the connecter of a new process.
+// newRecorder returns a connecter for a new process of the provider.
 func (k *runner) newRecorder() *recorder {
 	t := &recorder{ledger: k.ledger, secrets: k.suite.Secrets}
 	_ = k.host.call(context.Background(), "Suite.NewConnecter", func(context.Context) error {
@@ -163,8 +162,8 @@ func (k *runner) newRecorder() *recorder {
 	return t
 }
 
-// newServer returns a constructor of the server of a schedule, or nil for the simulated
-// one.
+// newServer returns a function that creates the API server for a schedule. It returns nil if the API server is
+// simulated.
 func (k *runner) newServer() func() ctrlclient.Client {
 	if k.suite.Server == nil {
 		return nil
@@ -201,7 +200,7 @@ func (k *runner) options() []managed.ReconcilerOption {
 	return append(out, k.suite.Options...)
 }
 
-// cleanUp removes the resources that did not exist before.
+// cleanUp removes the resources that did not exist before the suite.
 func (k *runner) cleanUp(before []string) {
 	k.ledger.refresh(noObject)
 	removed := false
@@ -238,7 +237,7 @@ func (k *runner) cleanUp(before []string) {
 	}
 }
 
-// eventually reports whether is returns true within the patience of the suite.
+// eventually reports whether the function is returns true within the patience of the suite.
 func (k *runner) eventually(is func() bool) bool {
 	for began := time.Now(); ; <-time.After(5 * time.Millisecond) {
 		if is() {
@@ -250,7 +249,7 @@ func (k *runner) eventually(is func() bool) bool {
 	}
 }
 
-// resourceIDs returns the IDs of the resources that exist.
+// resourceIDs returns the IDs of the existing resources.
 func (k *runner) resourceIDs() []string {
 	var ids []string
 	for id := range k.ledger.existing {
@@ -272,8 +271,7 @@ func (k *runner) mutableState(r Resource) wantedFields {
 	return out
 }
 
-// wantedState returns the fields that the resource of a sample should have after a
-// mutation.
+// wantedState returns the wanted fields of a sample's resource after a mutation.
 func (k *runner) wantedState(sample resource.Managed, m *Mutation) wantedFields {
 	out := wantedFields{}
 	for field, value := range k.initialState[sample.GetName()] {

@@ -10,9 +10,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// restAfterDoubt waits until the world is at rest. After a false absence it first gives
-// the reconciler time to look for the resource again: a correct external system does not
-// mean that the status is correct.
+// restAfterDoubt waits until the simulated world is at rest. If a fault has reported an existing resource as absent, it
+// first gives the reconciler time to look for the resource again. The status may be wrong at that time, even if the
+// external system is correct.
 func (t *scenarioRun) restAfterDoubt() {
 	if t.absenceReported {
 		t.Live(10 * time.Second)
@@ -125,8 +125,8 @@ func (t *scenarioRun) orphan() {
 	}
 }
 
-// removeExternally runs the scenario "removed": the resource is deleted without the
-// provider, and created again.
+// removeExternally runs the scenario "removed". The resource is deleted without the provider, and is then created
+// again.
 func (t *scenarioRun) removeExternally() {
 	t.createObject()
 	t.Settle()
@@ -151,8 +151,7 @@ func (t *scenarioRun) drifted() {
 	t.restAfterDoubt()
 }
 
-// makeUnowned makes a resource without an owner, such as the sample asks for, and returns
-// its ID.
+// makeUnowned creates a resource as specified by the sample, but without an owner. It returns the ID of the resource.
 func (t *scenarioRun) makeUnowned() string {
 	like := fresh(t.sample)
 	t.setChosenName(like)
@@ -196,8 +195,7 @@ func (t *scenarioRun) adopt() {
 	}
 }
 
-// conflictWithUnowned runs the scenario `stranger`: the external name belongs to a
-// resource that the object does not own.
+// conflictWithUnowned runs the scenario `stranger`. The external name leads to a resource that the object does not own.
 func (t *scenarioRun) conflictWithUnowned() {
 	id := t.makeUnowned()
 	t.uid = t.createFrom(t.sample, func(mg resource.Managed) { meta.SetExternalName(mg, id) })
@@ -220,8 +218,8 @@ func (t *scenarioRun) conflictWithUnowned() {
 	}
 }
 
-// outage runs the scenario "outage": the external system is down while the object is
-// changed, and while it is deleted.
+// outage runs the scenario "outage". The external system is unavailable while the object is changed, and again while
+// the object is deleted.
 func (t *scenarioRun) outage() {
 	// the scenario requires a Breaker
 	b := t.suite.Probe.(Breaker)
@@ -244,8 +242,8 @@ func (t *scenarioRun) outage() {
 	t.Settle()
 }
 
-// misrouted runs the scenario "misrouted": a proxy answers in place of the external
-// system while the object is observed, and while it is deleted.
+// misrouted runs the scenario "misrouted". A proxy responds instead of the external system while the object is
+// observed, and again while the object is deleted.
 func (t *scenarioRun) misrouted() {
 	t.createObject()
 	t.Settle()
@@ -267,8 +265,8 @@ func (t *scenarioRun) misrouted() {
 	t.Settle()
 }
 
-// missedRead runs the scenario "missed": one read misses the resource of a synced object,
-// and one read misses that of a deleted object.
+// missedRead runs the scenario "missed". One read misses the resource of a synced object. Another read misses the
+// resource of an object that is being deleted.
 func (t *scenarioRun) missedRead() {
 	t.createObject()
 	t.Settle()
@@ -297,8 +295,7 @@ func (t *scenarioRun) hideOnce(then func()) {
 	end()
 }
 
-// deleteOneOfTwo runs the scenario "two": one of two objects is deleted, and the other
-// one stays.
+// deleteOneOfTwo runs the scenario "two". One of two objects is deleted, and the other object stays.
 func (t *scenarioRun) deleteOneOfTwo() {
 	t.createObject()
 	t.createFrom(t.second, nil)

@@ -18,8 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A scenario is a sequence of changes to an object or two, and what has to hold
-// meanwhile.
+// A scenario is a sequence of changes to one or two objects, and the conditions that must hold during it.
 type scenario struct {
 	name          string
 	mutation      *Mutation // the tested mutation, if any
@@ -43,7 +42,7 @@ type scenarioRun struct {
 	absenceReported bool // a fault reports an existing resource as absent
 }
 
-// scenarios returns the scenarios that the suite allows.
+// scenarios returns the scenarios that can run with the suite.
 func (k *runner) scenarios() []scenario {
 	out := []scenario{{name: "create", faults: true, run: (*scenarioRun).create}}
 	first := true
@@ -112,13 +111,12 @@ func (t *scenarioRun) createFrom(sample resource.Managed, change func(resource.M
 	return uid
 }
 
-// applyMutation sets the spec of the object to that of the sample, with the mutation if
-// there is one.
+// applyMutation sets the spec of the object to the spec of the sample. If m is not nil, it then applies the mutation.
 func (t *scenarioRun) applyMutation(m *Mutation) {
 	t.Change(t.key, func(mg resource.Managed) { t.setSpecOf(mg, m) })
 }
 
-// setSpecOf sets the spec of mg to that of its sample, with the mutation if there is one.
+// setSpecOf sets the spec of mg to the spec of its sample. If m is not nil, it then applies the mutation.
 func (t *scenarioRun) setSpecOf(mg resource.Managed, m *Mutation) {
 	want := t.sample
 	if t.second != nil && mg.GetName() == t.second.GetName() {
@@ -136,7 +134,7 @@ func (t *scenarioRun) setSpecOf(mg resource.Managed, m *Mutation) {
 	t.ledger.wanted[mg.GetUID()] = t.wantedState(want, m)
 }
 
-// applyEdit makes the change of a user that the fault Edit asks for.
+// applyEdit makes the change of a user that the fault Edit simulates.
 func (t *scenarioRun) applyEdit(mg resource.Managed, n int) {
 	for i := range t.suite.Mutations {
 		if m := &t.suite.Mutations[i]; !m.Immutable {
@@ -150,7 +148,7 @@ func (t *scenarioRun) applyEdit(mg resource.Managed, n int) {
 	}
 }
 
-// driftAll changes every resource that was created for an object, without the client.
+// driftAll changes all resources that were created for an object. It does not use the client.
 func (t *scenarioRun) driftAll() {
 	d, ok := t.suite.Probe.(Drifter)
 	if !ok {
@@ -179,7 +177,7 @@ func (t *scenarioRun) externalName() string {
 	return ""
 }
 
-// waitForDelay waits until the delay of the external system is over, for d at most.
+// waitForDelay waits until the delay of the external system is over, but at most for d.
 func (t *scenarioRun) waitForDelay(d time.Duration) {
 	if t.ledger.delay <= 0 || t.ledger.lastMutation.IsZero() {
 		return
@@ -198,8 +196,7 @@ func (t *scenarioRun) waitForDelay(d time.Duration) {
 	}
 }
 
-// waitWithinPatience waits a moment, and reports whether the patience of the suite is not
-// used up.
+// waitWithinPatience waits for a short time. It returns false if the patience of the suite is used up.
 func (t *scenarioRun) waitWithinPatience() bool {
 	const step = 10 * time.Millisecond
 	if t.patienceUsed >= t.suite.Patience || t.host.stopped() {
@@ -216,7 +213,7 @@ func (t *scenarioRun) waitWithinPatience() bool {
 	return true
 }
 
-// runScenario runs a scenario with a sample once, under a schedule of faults.
+// runScenario runs a scenario once, with a sample and a schedule of faults.
 func (k *runner) runScenario(st scenario, sample resource.Managed, schedule sim.Schedule) sim.Result {
 	before := k.resourceIDs()
 	t := &scenarioRun{
@@ -266,7 +263,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 	}, t.suite.Replay != "")
 }
 
-// searchSecrets reports secrets in the stored object.
+// searchSecrets reports secrets that the stored object contains.
 func (t *scenarioRun) searchSecrets() {
 	mg := t.Get(t.key)
 	if mg == nil {

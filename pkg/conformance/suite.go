@@ -15,133 +15,124 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Suite describes a provider for one kind. Kind, Scheme, a connecter, Samples and a
-// Probe are required.
+// A Suite describes the client of a provider for one kind. Kind, Scheme, Samples, Probe and a connecter are required.
 type Suite struct {
-	// Kind of the samples, which Scheme knows. A scheme of a kind that publishes
-	// connection details knows corev1.Secret, too.
+	// Kind is the kind of the samples, which must be registered in Scheme. If the kind publishes connection details,
+	// corev1.Secret must also be registered in Scheme.
 	Kind   resource.ManagedKind
 	Scheme *runtime.Scheme
 
 	// Connecter connects to the external system, which may be a real one or a fake.
 	Connecter managed.ExternalConnecter
 
-	// NewConnecter, if it is not nil, is called for each process of the provider
-	// instead of using Connecter for all: what a client keeps in memory is lost
-	// when a process dies. Prefer it.
+	// NewConnecter returns a connecter for one process of the provider. It replaces Connecter. The suite calls it for each
+	// simulated process, so a client loses its memory when a process ends. Prefer it to Connecter.
 	NewConnecter func() managed.ExternalConnecter
 
-	// Class says how a Create is repeated safely when its response was lost. The
-	// default is Findable if the client is a managed.CreationRecoverer, and
-	// otherwise Opaque. The options that a class needs are added.
+	// Class is the way in which a Create is repeated safely after its response was lost. If the client is a
+	// managed.CreationRecoverer, the default is Findable. Otherwise it is Opaque. The suite adds the reconciler options
+	// that a class needs.
 	Class Class
 
-	// Options of the reconciler, as the provider has them, but for the connecter.
+	// Options are the options of the reconciler, as the provider sets them, without the connecter.
 	Options []managed.ReconcilerOption
 
-	// Samples are objects as users apply them, with different names, at least one.
-	// Two samples that can exist at the same time, and whose names have a common
-	// prefix, enable more checks.
+	// Samples are objects as users apply them. At least one is required, and their names must differ. More checks run if
+	// two samples can exist at the same time and their names have a common prefix.
 	Samples []resource.Managed
 
-	// Mutations are changes of the spec of each sample. Without any, updates are not
+	// Mutations are changes of the spec of a sample. Each is applied to each sample. Without mutations, updates are not
 	// checked.
 	Mutations []Mutation
 
-	// Probe reads the external system by another way than the client. It may also
-	// implement the optional interfaces of this package, such as Drifter and Breaker, each
-	// of which enables more checks.
+	// Probe reads the external system without the client. If it also implements optional interfaces of this package, such
+	// as Drifter and Breaker, more checks run.
 	Probe Probe
 
-	// Secrets are texts that must not appear in a status, event, log or error, such as
-	// the password of Connecter.
+	// Secrets are texts that must not occur in a status, event, log or error, such as the password of Connecter.
 	Secrets []string
 
-	// Delay is how long the external system may take to show a change. The suite waits
-	// that long after each change before virtual time goes on. The default is 0.
+	// Delay is the time after which the external system shows a change. The suite waits for this time after each change,
+	// before virtual time continues. The default is 0.
 	Delay time.Duration
 
-	// Patience is how long, in real time, the external system may take to make a
-	// resource ready, or to delete it. The default is half a second; the suite waits
-	// that long only if the state is not as expected.
+	// Patience is the maximum real time in which the external system makes a resource ready or deletes it. The default is
+	// half a second. The suite waits only while the state is not as expected.
 	Patience time.Duration
 
-	// CallTimeout is the deadline of each call to the client and to the probe. A call
-	// that takes twice as long stops the suite. The default is five seconds.
+	// CallTimeout is the deadline of each call of the client and of the probe. The suite stops if a call takes twice as
+	// long. The default is five seconds.
 	CallTimeout time.Duration
 
-	// Within is the time in which schedules with faults are started. The remaining
-	// ones are skipped and counted. The default is half a minute.
+	// Within is the time during which the suite starts schedules with faults. The suite skips the remaining schedules, and
+	// reports their number. The default is half a minute.
 	Within time.Duration
 
-	// Server, if it is not nil, returns a client of a server of its own for each
-	// schedule, such as one of package store/kube for a provider whose objects are in
-	// stores. The server has to be empty, and must not block. The default is a simulated
-	// API server. An error fails the suite.
+	// Server returns a client of a new, empty API server for each schedule. The default is a simulated API server. Set it,
+	// for instance to a server of package store/kube, if the provider's objects are in stores. It must not block. If it
+	// returns an error, the suite fails.
 	Server func() (ctrlclient.Client, error)
 
-	// Replay is a schedule that a failure printed. If it is not empty, this one
-	// alone is run, and its trace is logged.
+	// Replay is a schedule from the output of a failed run. If it is set, the suite runs only this schedule and logs its
+	// trace.
 	Replay string
 }
 
-// A Class says how a Create is repeated safely when its response was lost.
+// A Class is the way in which a Create is repeated safely after its response was lost.
 type Class string
 
 // Classes of external systems.
 const (
-	Named    Class = "named"    // the provider chooses the name, and the system refuses a taken one
-	Token    Class = "token"    // the same managed.CreationToken leads to the same resource
+	Named    Class = "named"    // the provider chooses the name, and the external system refuses a name that exists
+	Token    Class = "token"    // a Create with the same managed.CreationToken returns the same resource
 	Findable Class = "findable" // the client is a managed.CreationRecoverer
-	Opaque   Class = "opaque"   // it is not repeated: a person has to resolve it
+	Opaque   Class = "opaque"   // Create is not repeated, and a user has to resolve it
 )
 
-// A Mutation is a change of a spec.
+// A Mutation is a change of the spec of a sample.
 type Mutation struct {
-	// Name without spaces.
+	// Name of the mutation, without spaces.
 	Name string
 
-	// Change is called with a copy of a sample. It must do the same each time.
+	// Change changes the spec of a copy of a sample. It must make the same change in each call.
 	Change func(mg resource.Managed)
 
-	// Want holds the changed fields of the resource's State, as the Probe shows them
-	// afterwards.
+	// Want contains the changed fields of Resource.State, with the values that the Probe returns after the change.
 	Want map[string]string
 
-	// Immutable says that the external system cannot make this change, so that the
-	// client has to refuse it without a request. Want is not used then.
+	// Immutable means that the external system cannot make this change. The client then has to refuse the change without a
+	// request, and Want is ignored.
 	Immutable bool
 }
 
-// A Probe reads the external system. Its calls have to return when their context ends.
+// A Probe reads the external system. Its methods must return when their context ends.
 type Probe interface {
-	// List returns all existing resources that the samples may affect. A resource that
-	// exists before the suite starts is foreign and must not change.
+	// List returns all existing resources that the samples may affect. Resources that existed before the suite started do
+	// not belong to it, and must not change.
 	List(ctx context.Context) ([]Resource, error)
 
-	// Remove deletes a resource without the client, to clean up and to simulate a
-	// deletion by others. It returns no error if the resource does not exist.
+	// Remove deletes a resource without the client. The suite calls it to clean up, and to simulate a deletion by others.
+	// If the resource does not exist, Remove returns nil.
 	Remove(ctx context.Context, id string) error
 }
 
 // A Resource is a resource of the external system.
 type Resource struct {
-	// ID is the external name by which an object refers to it.
+	// ID is the external name of the resource in its object.
 	ID string
 
-	// State holds the fields that do not change by themselves: those that mutations
-	// change, and all that must not change without a mutation. Leave out counters and
-	// timestamps.
+	// State contains the fields that mutations change, and all other fields that must not change without a mutation. Leave
+	// out fields that change by themselves, such as counters and timestamps.
 	State map[string]string
 
-	// Deleting says that the resource is being deleted.
+	// Deleting is true while the resource is being deleted.
 	Deleting bool
 }
 
 // UnownedMaker is an optional interface of a Probe that can create resources without an owner.
 type UnownedMaker interface {
-	// Make creates the resource that mg specifies, without ownership metadata and without the
-	// client under test, and returns its ID. In the class Named mg has an external name.
+	// Make creates the resource that mg specifies and returns its ID. It must not use the client under test, and must not
+	// write ownership metadata. For the class Named, mg has an external name.
 	Make(ctx context.Context, mg resource.Managed) (id string, err error)
 }
 
@@ -152,42 +143,40 @@ type Drifter interface {
 	Drift(ctx context.Context, id string) error
 }
 
-// A Breaker is a Probe that can break the external system.
+// A Breaker is a Probe that can make the external system unavailable.
 type Breaker interface {
-	// Break makes calls of clients fail, or hang until their context ends, until
-	// mend is called. Calls of the Probe still work.
+	// Break makes calls of clients fail, or hang until their context ends. It does so until mend is called. Calls of the
+	// Probe still work.
 	Break(ctx context.Context) (mend func(context.Context) error, err error)
 }
 
 // A Silencer is a Probe that can withhold responses of the external system.
 type Silencer interface {
-	// Silence lets the external system process requests of clients without a response,
-	// until end is called: their calls hang until their context ends, or fail as if the
-	// connection broke. Calls of the Probe still work.
+	// Silence lets the external system process requests of clients without a response, until end is called. The calls of
+	// clients hang until their context ends, or fail like calls over a broken connection. Calls of the Probe still work.
 	Silence(ctx context.Context) (end func(context.Context) error, err error)
 }
 
-// A Misrouter is a Probe that can let something else answer in place of the external
-// system, such as a proxy without backends.
+// A Misrouter is a Probe that can let another server respond instead of the external system, such as a proxy without
+// backends.
 type Misrouter interface {
-	// Misroute answers all requests of clients with an error page of an HTTP status (403,
-	// 404, 413, 422 or 502) that is not about a resource, and without an effect, until
-	// end is called. Calls of the Probe still work.
+	// Misroute responds to all requests of clients with an error page that is not about a resource, until end is called.
+	// The requests have no effect. The page has the given HTTP status, which is 403, 404, 413, 422 or 502. Calls of the
+	// Probe still work.
 	Misroute(ctx context.Context, status int) (end func(context.Context) error, err error)
 }
 
-// A Hider is a Probe that can let reads miss an existing resource, as a stale replica
-// does.
+// A Hider is a Probe that can hide an existing resource from reads, as a stale replica does.
 type Hider interface {
-	// Hide lets reads of a resource by clients report that it does not exist, until end
-	// is called. Changes of the resource still work, and List of the Probe shows it.
+	// Hide lets clients that read a resource get the response that it does not exist, until end is called. Changes of the
+	// resource still work, and List of the Probe still returns it.
 	Hide(ctx context.Context, id string) (end func(context.Context) error, err error)
 }
 
 // A Holder is a Probe that can block requests about one resource.
 type Holder interface {
-	// Hold blocks requests of clients about a resource until their context ends, or end
-	// is called. It closes held once a request is blocked. Other requests are answered.
+	// Hold blocks requests of clients about a resource until their context ends or end is called. It closes held when the
+	// first request is blocked. Requests about other resources are not blocked.
 	Hold(ctx context.Context, id string) (held <-chan struct{}, end func(context.Context) error, err error)
 }
 
@@ -208,7 +197,7 @@ func (s *Suite) withDefaults() Suite {
 	return out
 }
 
-// problems returns why the suite cannot be run, one sentence each.
+// problems returns the reasons why the suite cannot be run, one sentence each.
 func (s *Suite) problems() []string {
 	var out []string
 	say := func(is bool, format string, args ...any) {
@@ -255,7 +244,7 @@ func (s *Suite) problems() []string {
 	return out
 }
 
-// sampleProblem returns why a sample cannot be used.
+// sampleProblem returns the reasons why a sample cannot be used.
 func (s *Suite) sampleProblem(i int, mg resource.Managed) []string {
 	gvks, _, err := s.Scheme.ObjectKinds(mg)
 	switch {

@@ -26,8 +26,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Cluster is a cluster whose kinds are gated. A manager implements it, and so does a
-// cluster.Cluster of controller-runtime.
+// A Cluster gives access to the API server whose kinds a Gate checks. A manager and a cluster.Cluster of
+// controller-runtime implement it.
 type Cluster interface {
 	GetConfig() *rest.Config
 	GetHTTPClient() *http.Client
@@ -43,7 +43,7 @@ const (
 	listRetryMax   = 5 * time.Second
 	requestTimeout = 10 * time.Second // of one request
 
-	// syncWarningAfter is how long the sync of definitions may take before it is logged.
+	// syncWarningAfter is the time after which a log message reports that the sync of definitions takes long.
 	syncWarningAfter = 30 * time.Second
 )
 
@@ -85,7 +85,7 @@ func newAPIServer(c Cluster, o options) (*apiServer, error) {
 	}, nil
 }
 
-// track adds a kind, and triggers discovery.
+// track adds a kind and triggers discovery.
 func (s *apiServer) track(gvk schema.GroupVersionKind) {
 	s.definitions.track(gvk.GroupKind())
 	s.mu.Lock()
@@ -97,7 +97,8 @@ func (s *apiServer) track(gvk schema.GroupVersionKind) {
 	}
 }
 
-// served returns what serves a kind, if that is known.
+// served returns the UID of the definition that serves a kind, byDiscovery, or "" if the kind is not served. It returns
+// false while this is unknown.
 func (s *apiServer) served(gvk schema.GroupVersionKind) (string, bool) {
 	s.mu.Lock()
 	answered := s.discovered[gvk]
@@ -116,7 +117,7 @@ func (s *apiServer) served(gvk schema.GroupVersionKind) (string, bool) {
 	}
 }
 
-// watch watches the definitions, and looks up the kinds without one in discovery.
+// watch watches the definitions. It looks up kinds without a definition in discovery.
 func (s *apiServer) watch(ctx context.Context, changed func()) error {
 	c, err := s.definitionCache()
 	if err != nil {
@@ -183,8 +184,8 @@ func (s *apiServer) handler(changed func()) toolscache.ResourceEventHandler {
 	}
 }
 
-// sync waits until the definitions are synced, and logs if that takes long. It reports
-// false if the context ends before.
+// sync waits until the definitions are synced, and logs a message if this takes long. It returns false if the context
+// ends before.
 func (s *apiServer) sync(ctx context.Context, done <-chan struct{}) bool {
 	for {
 		select {
@@ -198,7 +199,7 @@ func (s *apiServer) sync(ctx context.Context, done <-chan struct{}) bool {
 	}
 }
 
-// probe runs discovery at once for new kinds, and at an interval for all.
+// probe runs discovery at once for new kinds, and periodically for all kinds.
 func (s *apiServer) probe(ctx context.Context, changed func()) {
 	for {
 		select {
@@ -213,8 +214,8 @@ func (s *apiServer) probe(ctx context.Context, changed func()) {
 	}
 }
 
-// probeAll looks up every kind without a definition in discovery, and reports whether a
-// result changed. A failed lookup keeps the last result.
+// probeAll looks up each kind without a definition in discovery, and reports whether a result has changed. If a lookup
+// fails, the last result stays.
 func (s *apiServer) probeAll(ctx context.Context) bool {
 	lists := map[schema.GroupVersion]func() (*metav1.APIResourceList, error){}
 	fresh := false
@@ -253,8 +254,8 @@ func (s *apiServer) discoveredKinds() map[schema.GroupVersionKind]discoveryResul
 	return maps.Clone(s.discovered)
 }
 
-// list returns the resources of a group version, and an empty list if the API server does
-// not list the group version. A 404 of discovery alone may come from a proxy.
+// list returns the resources of a group version. If the API server does not list the group version, it returns an empty
+// list. A response 404 is not enough for that, because it may come from a proxy.
 func (s *apiServer) list(ctx context.Context, gv schema.GroupVersion) (*metav1.APIResourceList, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -287,8 +288,7 @@ func hasKind(list *metav1.APIResourceList, kind string) bool {
 	return slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == kind })
 }
 
-// waitUntilListable returns when discovery lists the kind, or with the error of the
-// context.
+// waitUntilListable returns nil when discovery lists the kind, or the error of the context.
 func (s *apiServer) waitUntilListable(ctx context.Context, gvk schema.GroupVersionKind) error {
 	for wait := listRetryBase; ; wait = min(2*wait, listRetryMax) {
 		list, err := s.list(ctx, gvk.GroupVersion())

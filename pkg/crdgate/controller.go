@@ -16,10 +16,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// RunController runs a controller without adding it to a manager, until the context ends
-// and its workers have finished, or it cannot start. It may run again under the same
-// name. The manager provides the defaults of options; validation of the name is off. Rate
-// limiter and queue must be new for each run.
+// RunController runs a controller without adding it to a manager. It returns when the context has ended and the workers
+// have finished. If the controller cannot start, it returns an error. It may run again under the same name, because it
+// does not validate that the name is unique. The manager provides the defaults of options. The rate limiter and the
+// queue must be new for each run.
 func RunController(
 	ctx context.Context, m manager.Manager, name string, o controller.Options,
 	sources func(cache.Cache) []source.Source,
@@ -55,7 +55,7 @@ type scopedCache struct {
 	removeHandlers []func() error
 }
 
-// GetInformer returns the informer of the cache, with scoped handlers.
+// GetInformer returns an informer of the cache whose event handlers are removed when the controller ends.
 func (c *scopedCache) GetInformer(
 	ctx context.Context, obj client.Object, o ...cache.InformerGetOption,
 ) (cache.Informer, error) {
@@ -67,7 +67,7 @@ func (c *scopedCache) GetInformer(
 	return &scopedInformer{Informer: informer, scope: c}, nil
 }
 
-// GetInformerForKind returns the informer of the cache, with scoped handlers.
+// GetInformerForKind returns an informer of the cache whose event handlers are removed when the controller ends.
 func (c *scopedCache) GetInformerForKind(
 	ctx context.Context, gvk schema.GroupVersionKind, o ...cache.InformerGetOption,
 ) (cache.Informer, error) {
@@ -79,7 +79,7 @@ func (c *scopedCache) GetInformerForKind(
 	return &scopedInformer{Informer: informer, scope: c}, nil
 }
 
-// release removes all handlers, and refuses new ones.
+// release removes all event handlers. Later attempts to add handlers fail.
 func (c *scopedCache) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,7 +111,7 @@ func (i *scopedInformer) AddEventHandlerWithResyncPeriod(
 	return i.AddEventHandlerWithOptions(h, toolscache.HandlerOptions{ResyncPeriod: &d})
 }
 
-// AddEventHandlerWithOptions adds a handler, unless the cache was released: sources may
+// AddEventHandlerWithOptions adds a handler. After the controller has ended it returns an error, because sources may
 // add handlers late.
 func (i *scopedInformer) AddEventHandlerWithOptions(
 	h toolscache.ResourceEventHandler, o toolscache.HandlerOptions,

@@ -9,10 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// StripDefinition is a transform for caches of CustomResourceDefinitions, as in
-// cache.ByObject: it keeps name, UID, resource version, deletion timestamp, group, names,
-// scope, versions and conditions, and removes the schemas, which are most of a
-// definition. Other objects are not changed. It modifies its argument.
+// StripDefinition is a transform for caches of CustomResourceDefinitions, as in cache.ByObject. It removes the schemas,
+// which are the largest part of a CustomResourceDefinition. It keeps name, UID, resource version, deletion timestamp,
+// group, names, scope, versions and conditions. It modifies its argument. It does not change objects of other types.
 func StripDefinition(obj any) (any, error) {
 	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {
@@ -81,8 +80,8 @@ func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) definition {
 	return d
 }
 
-// track lets the index remember whether a kind ever had a definition. Of other kinds it
-// knows only the current definitions.
+// track adds a kind for which the index records whether it ever had a definition. For other kinds the index contains
+// only the current definitions.
 func (c *crdIndex) track(kind schema.GroupKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,25 +124,25 @@ func (c *crdIndex) remove(name string) {
 	}
 }
 
-// setSynced records that the index has all definitions.
+// setSynced records that the index contains all definitions.
 func (c *crdIndex) setSynced() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.synced = true
 }
 
-// serving is what the definitions say about a kind.
+// serving is the state of a kind according to the definitions.
 type serving int
 
 const (
 	unknown   serving = iota // not all definitions are known yet
 	undefined                // neither the kind nor its group has a definition: use discovery
-	unserved                 // its definition does not serve it or is gone, or only other kinds of its group have one
+	unserved                 // its definition is gone or does not serve it, or only other kinds of its group have one
 	served                   // its definition serves it
 )
 
-// find returns what the definitions say about a kind, and the UID of the definition that
-// serves it. A kind that discovery has found is never unserved because of other
+// find returns the state of a kind according to the definitions, and the UID of the definition that serves it. If
+// discovery has found a kind that has never had a definition, find does not return unserved because of other
 // definitions in its group.
 func (c *crdIndex) find(gvk schema.GroupVersionKind, discovered bool) (serving, string) {
 	c.mu.RLock()

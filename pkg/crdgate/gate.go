@@ -13,14 +13,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A StartFunc runs until its context ends, which happens when a kind that it depends on
-// is no longer served, or the gate stops. It must return only after everything that it
-// started has ended.
+// A StartFunc runs until its context ends. The context ends when a kind on which the function depends is no longer
+// served, or when the gate stops. The function must return only after everything that it has started has ended.
 type StartFunc func(ctx context.Context) error
 
-// A Gate runs functions while the kinds that they depend on are served. Use New: the zero
-// value is not usable. It is a runnable of a manager: unless WithoutLeaderElection is
-// used, it starts when the manager leads. Its methods are safe for concurrent use.
+// A Gate runs functions while the kinds on which they depend are served. Make one with New: the zero value is not
+// usable. It is a runnable of a manager. It starts when the manager is the leader, unless WithoutLeaderElection is set.
+// Its methods are safe for concurrent use.
 type Gate struct {
 	cluster cluster
 	logger  logging.Logger
@@ -34,28 +33,28 @@ type Gate struct {
 	kinds   map[schema.GroupVersionKind]*kind
 }
 
-// cluster is the access of a gate to the cluster. Its methods are safe for concurrent
-// use; served, track and removeInformers do not block.
+// cluster gives a gate access to the cluster. Its methods are safe for concurrent use. The methods served, track and
+// removeInformers do not block.
 type cluster interface {
-	// watch calls changed whenever the result of served may have changed, and returns
-	// when the context has ended or the watch failed.
+	// watch calls changed each time the result of served may have changed. It returns when the context has ended or the
+	// watch has failed.
 	watch(ctx context.Context, changed func()) error
 
-	// track makes a kind known to served, after a while.
+	// track adds a kind, so that served can return its state after some time.
 	track(gvk schema.GroupVersionKind)
 
-	// served returns the UID of the definition that serves a kind, byDiscovery, or ""
-	// if the kind is not served. It reports false while that is not known.
+	// served returns the UID of the definition that serves a kind, byDiscovery, or "" if the kind is not served. It
+	// returns false while this is unknown.
 	served(gvk schema.GroupVersionKind) (by string, known bool)
 
-	// waitUntilListable returns when the kind can be listed, or with the error of ctx.
+	// waitUntilListable returns nil when the kind can be listed, or the error of ctx.
 	waitUntilListable(ctx context.Context, gvk schema.GroupVersionKind) error
 
 	// removeInformers removes the informers of a kind that is gone.
 	removeInformers(ctx context.Context, gvk schema.GroupVersionKind) error
 }
 
-// An Option changes a Gate.
+// An Option configures a Gate.
 type Option func(*options)
 
 // options holds the options of a gate.
@@ -65,29 +64,28 @@ type options struct {
 	interval time.Duration
 }
 
-// WithLogger sets the logger for starts, stops and failures. The default discards them.
+// WithLogger sets the logger for starts, stops and failures. By default they are not logged.
 func WithLogger(l logging.Logger) Option {
 	return func(o *options) { o.logger = l }
 }
 
-// WithoutLeaderElection lets the gate start before its manager leads.
+// WithoutLeaderElection lets the gate start before its manager is the leader.
 func WithoutLeaderElection() Option {
 	return func(o *options) { o.leading = false }
 }
 
-// WithDiscoveryInterval sets the interval at which the kinds without a
-// CustomResourceDefinition are looked up in discovery, with one request for each of their
-// group versions. The default is a minute, the least a second.
+// WithDiscoveryInterval sets the interval at which the gate looks up kinds without a CustomResourceDefinition in
+// discovery. Each lookup sends one request per group version of these kinds. The default is a minute. The minimum is a
+// second.
 func WithDiscoveryInterval(d time.Duration) Option {
 	return func(o *options) { o.interval = max(d, time.Second) }
 }
 
-// New returns a gate for the kinds of a cluster, which may be a manager. It does
-// nothing before it is started: add it to the manager. When a kind is removed, the gate
-// removes its informers from the cache of the cluster, after everything that depends on
-// the kind has ended.
+// New returns a gate for the kinds of a cluster, which may be a manager. Add the gate to the manager, which starts it.
+// When a kind is removed, the gate waits until everything that depends on the kind has ended. Then it removes the
+// informers of the kind from the cache of the cluster.
 //
-// It returns an error if the configuration of the cluster cannot make a client.
+// New returns an error if it cannot make a client from the configuration of the cluster.
 func New(c Cluster, o ...Option) (*Gate, error) {
 	chosen := options{logger: logging.NewNopLogger(), leading: true, interval: time.Minute}
 	for _, set := range o {
@@ -109,15 +107,16 @@ func newGate(w cluster, o options) *Gate {
 	}
 }
 
-// Add runs start, in a goroutine of the gate, while all of the kinds are served: their
-// definitions are established and serve the version. It may be called before and after
-// the gate has started.
+// Add runs start in a goroutine of the gate while all of the kinds are served. A kind is served if its
+// CustomResourceDefinition is established and serves the version. Add may be called before and after the gate has
+// started.
 //
-// If a definition is deleted and created again, start is stopped and run again, after
-// all functions that depend on the kind have returned. A start that returns an error, or
-// panics, while its kinds are served is run again with a backoff of one second up to a
-// minute. One that returns nil is done, and runs again only after one of its kinds was
-// removed and installed again.
+// If a CustomResourceDefinition is deleted and created again, the gate ends the context of start. It calls start again
+// after all functions that depend on the kind have returned.
+//
+// If start returns an error or panics while its kinds are served, the gate calls it again, with a backoff from one
+// second to a minute. If start returns nil, the gate calls it again only after one of its kinds was removed and
+// installed again.
 func (g *Gate) Add(kinds []schema.GroupVersionKind, start StartFunc) {
 	e := &entry{kinds: slices.Clone(kinds), start: start}
 	g.mu.Lock()
@@ -132,8 +131,8 @@ func (g *Gate) Add(kinds []schema.GroupVersionKind, start StartFunc) {
 	g.wakeUp()
 }
 
-// Absent reports whether a kind that was added is known not to be served, and nothing
-// that depends on it is running. It is false before the gate knows.
+// Absent reports whether a kind is known not to be served, and no function that depends on it is running. The kind must
+// have been passed to Add. Absent returns false while the gate does not know yet whether the kind is served.
 func (g *Gate) Absent(gvk schema.GroupVersionKind) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,12 +142,12 @@ func (g *Gate) Absent(gvk schema.GroupVersionKind) bool {
 	return k != nil && k.usedBy == "" && known && by == ""
 }
 
-// NeedLeaderElection reports whether the gate starts only when the manager leads.
+// NeedLeaderElection reports whether the gate starts only when the manager is the leader.
 func (g *Gate) NeedLeaderElection() bool { return g.leading }
 
-// Start runs the gate until the context ends, and returns when everything that it started
-// has returned. It returns an error if it is called twice, or if the definitions cannot
-// be watched at all. It retries as long as permissions are missing.
+// Start runs the gate until the context ends. It returns after everything that the gate has started has returned. If
+// the gate lacks the permission to watch CustomResourceDefinitions, Start retries. It returns an error if it is called
+// twice, or if a watch of CustomResourceDefinitions is impossible.
 func (g *Gate) Start(ctx context.Context) error {
 	if err := g.markStarted(); err != nil {
 		return err
@@ -176,8 +175,7 @@ func (g *Gate) markStarted() error {
 	return nil
 }
 
-// loop runs steps until the context has ended or the watch fails, and returns the error
-// of the watch.
+// loop runs steps until the context has ended or the watch fails. It returns the error of the watch.
 func (g *Gate) loop(ctx context.Context, running *sync.WaitGroup, watched <-chan error) error {
 	for {
 		retry := g.clock.NewTimer(g.step(ctx, running))

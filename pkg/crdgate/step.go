@@ -19,19 +19,19 @@ const (
 	retryBase = time.Second
 	retryMax  = time.Minute
 
-	// maxSleep is the longest time between two steps, in case an event was missed.
+	// maxSleep is the maximum time between two steps. It limits the delay after a missed event.
 	maxSleep = 10 * time.Minute
 )
 
 // A kind is the state of a kind. The lock of the gate guards it.
 type kind struct {
-	servedBy string // what serves it, "" if it is not served or that is not known
-	usedBy   string // what served it when its first function started, until it is forgotten
+	servedBy string // result of cluster.served; "" if the kind is not served or this is unknown
+	usedBy   string // servedBy when the first function of the kind started; "" before that and after forgetKind
 	gone     bool   // usedBy is gone; all functions have to end before the kind is forgotten
 }
 
-// An entry is a function with the kinds that it depends on. The lock of the gate guards
-// it, except for the first two fields, which do not change.
+// An entry is a function and the kinds on which it depends. The first two fields never change. The lock of the gate
+// guards the other fields.
 type entry struct {
 	kinds []schema.GroupVersionKind
 	start StartFunc
@@ -53,8 +53,8 @@ func (e *entry) name() string {
 	return strings.Join(names, ",")
 }
 
-// step starts and stops functions, and returns the time until the next step. The order
-// matters: no function starts with a kind that others still have to release.
+// step starts and stops functions, and returns the time until the next step. The order matters: a function must not
+// start while other functions that use the previous definition of its kind are still running.
 func (g *Gate) step(ctx context.Context, running *sync.WaitGroup) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,8 +116,7 @@ func (g *Gate) inUse(gvk schema.GroupVersionKind) bool {
 	})
 }
 
-// forgetKind removes the informers of a kind that is gone, and resets the entries that
-// depend on it.
+// forgetKind removes the informers of a kind that is gone. It resets the entries that depend on the kind.
 func (g *Gate) forgetKind(ctx context.Context, gvk schema.GroupVersionKind, k *kind) {
 	if err := g.cluster.removeInformers(ctx, gvk); err != nil {
 		g.logger.Info("Cannot remove the informers of a kind that is gone", "kind", gvk.String(), "error", err)
@@ -144,8 +143,8 @@ func (g *Gate) launch(ctx context.Context, e *entry, running *sync.WaitGroup) {
 	})
 }
 
-// run calls the function of an entry once its kinds can be listed: the API server serves
-// a new definition with a delay. It returns a panic as an error.
+// run calls the function of an entry after its kinds can be listed, because the API server serves a new definition with
+// a delay. It returns a panic as an error.
 func (g *Gate) run(ctx context.Context, e *entry) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

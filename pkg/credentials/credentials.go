@@ -1,16 +1,14 @@
-// Package credentials extracts the credentials of an external system from the source that
-// a configuration selects: a Secret, an environment variable or a file.
+// Package credentials extracts the credentials of an external system from the source that a configuration selects: a
+// Secret, an environment variable or a file.
 //
-// A configuration is written by a user, who also chooses where its credentials are sent.
-// The user has no right to the environment and the files of the provider. Therefore both
-// sources, and the provider's own identity, are not allowed until the operator of the
-// provider allows single variables and folders. Start with New, with options for what the
-// operator allows. A Secret is read from the namespace of the configuration only, unless
-// the configuration is cluster-scoped.
+// A user writes the configuration, and so also determines to which endpoint its credentials are sent. The user must not
+// use the environment, the files and the identity of the provider. Therefore these sources are forbidden until the
+// operator of the provider allows them: single variables, single folders and the identity. A Secret is read only from
+// the namespace of the configuration, unless the configuration is cluster-scoped. Start with New, whose options define
+// what the operator allows.
 //
-// Extracted credentials are redacted in events, logs and the status of the pass that
-// extracts them. If the Resolver of a connection.Cache extracts them, they are redacted in
-// every pass that uses the connection.
+// The package redacts extracted credentials in the events, the logs and the status of the pass that extracts them. If
+// the Resolver of a connection.Cache extracts them, they are redacted in every pass that uses the connection.
 package credentials
 
 import (
@@ -28,17 +26,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// MaxSize is the greatest size of credentials, in bytes. A Secret cannot hold
-// more.
+// MaxSize is the maximum size of credentials in bytes. It equals the maximum size of a Secret.
 const MaxSize = 1 << 20
 
-// IsNotAllowed reports whether the configuration may not use the credentials: the
-// operator does not allow their source, variable or folder, or their Secret is in another
-// namespace. A retry helps only after one of these was changed.
+// IsNotAllowed reports whether err says that the configuration may not use the credentials. Either the operator does
+// not allow their source, variable or folder, or their Secret is in another namespace. A retry helps only after the
+// configuration or the options of the operator were changed.
 func IsNotAllowed(err error) bool { return errors.Is(err, errNotAllowed) }
 
-// IsMissing reports whether there are no credentials in the selected place: no selector,
-// Secret, key, variable or file, or an empty one.
+// IsMissing reports whether err says that there are no credentials in the selected place. The selector, Secret, key,
+// variable or file does not exist, or its value is empty.
 func IsMissing(err error) bool { return errors.Is(err, errMissing) }
 
 var (
@@ -57,27 +54,26 @@ type Extractor struct {
 // An Option allows a source of credentials.
 type Option func(*Extractor)
 
-// AllowEnvironment allows these environment variables. The default is none.
+// AllowEnvironment allows the environment variables with these names. By default none are allowed.
 func AllowEnvironment(names ...string) Option {
 	return func(e *Extractor) { e.variables = append(e.variables, names...) }
 }
 
-// AllowFilesystem allows the files below these folders, which must be absolute. The
-// default is none. A symbolic link in a folder is followed if it is relative and its
-// target is in the folder, such as the links of a mounted Secret.
+// AllowFilesystem allows the files below these folders. By default none are allowed. The paths of the folders must be
+// absolute. A symbolic link in a folder is followed if it is relative and its target is in the same folder, such as the
+// links of a mounted Secret.
 func AllowFilesystem(folders ...string) Option {
 	return func(e *Extractor) { e.folders = append(e.folders, folders...) }
 }
 
-// AllowInjectedIdentity allows the identity of the provider itself. By default it is not
-// allowed.
+// AllowInjectedIdentity allows configurations to use the identity of the provider. By default this is not allowed.
 func AllowInjectedIdentity() Option {
 	return func(e *Extractor) { e.injectedIdentity = true }
 }
 
-// New returns an Extractor that reads Secrets with the reader. The reader should not be
-// cached, such as GetAPIReader of a manager: a cache watches, and holds in memory, every
-// Secret of the cluster. Without a reader, Secrets are not allowed.
+// New returns an Extractor that reads Secrets with the reader. Use an uncached reader, such as GetAPIReader of a
+// manager, because a cache watches all Secrets of the cluster and holds them in memory. If the reader is nil, Secrets
+// are not allowed.
 func New(secrets client.Reader, opts ...Option) *Extractor {
 	e := &Extractor{secrets: secrets}
 	for _, opt := range opts {
@@ -87,14 +83,13 @@ func New(secrets client.Reader, opts ...Option) *Extractor {
 	return e
 }
 
-// Extract returns the credentials of a configuration in the namespace, which is
-// empty if the configuration is cluster-scoped. A Secret must be in that namespace, which
-// its selector may omit; for a cluster-scoped configuration the selector must have one.
-// The sources None and InjectedIdentity yield nil.
+// Extract returns the credentials of a configuration. The namespace is the namespace of the configuration, and is empty
+// if the configuration is cluster-scoped. A Secret must be in this namespace, and its selector may omit the namespace.
+// For a cluster-scoped configuration, the selector must contain a namespace. For the sources None and InjectedIdentity,
+// Extract returns nil.
 //
-// Branch on IsNotAllowed and IsMissing. Other errors are those of the API server or the
-// file system, and that of an unknown source. An error contains the source and the place,
-// never a value.
+// Branch on IsNotAllowed and IsMissing. Other errors are errors of the API server or the file system, and the error for
+// an unknown source. An error contains the source and the place, but never a value.
 func (e *Extractor) Extract(
 	ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.CommonCredentialSelectors,
 ) ([]byte, error) {
@@ -108,8 +103,7 @@ func (e *Extractor) Extract(
 	return b, nil
 }
 
-// ExtractLocal is Extract with the selectors of a namespaced configuration. The
-// namespace is required.
+// ExtractLocal is like Extract, but takes the selectors of a namespaced configuration. The namespace is required.
 func (e *Extractor) ExtractLocal(
 	ctx context.Context, namespace string, source commonv1.CredentialsSource, s commonv1.LocalCredentialSelectors,
 ) ([]byte, error) {
@@ -186,7 +180,7 @@ func (e *Extractor) fromEnvironment(env *commonv1.EnvSelector) ([]byte, error) {
 	return nonEmpty([]byte(os.Getenv(env.Name)), "environment variable %q", env.Name)
 }
 
-// nonEmpty returns the value of a place, or an error if it is empty.
+// nonEmpty returns the value, or an error if the value is empty. The format describes the place of the value.
 func nonEmpty(b []byte, format string, args ...any) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, missing(format+" is missing or empty", args...)
@@ -201,10 +195,10 @@ type sentinelError struct {
 	sentinel error
 }
 
-// Is reports whether target is the sentinel.
+// Is reports whether target is the sentinel of the error.
 func (k *sentinelError) Is(target error) bool { return target == k.sentinel }
 
-// Unwrap returns the error without the sentinel.
+// Unwrap returns the wrapped error without the sentinel.
 func (k *sentinelError) Unwrap() error { return k.error }
 
 // notAllowed returns an error that matches errNotAllowed.

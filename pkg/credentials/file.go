@@ -50,8 +50,8 @@ func (e *Extractor) allowedFolder(path string) (folder, name string, ok bool) {
 	return "", "", false
 }
 
-// readFile opens the file through its folder, so that neither a link nor a concurrent
-// replacement can leave the folder.
+// readFile opens the file relative to its folder, so that neither a link nor a concurrent replacement can lead out of
+// the folder.
 func readFile(folder, name string) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -63,7 +63,7 @@ func readFile(folder, name string) ([]byte, error) {
 	// Without O_NONBLOCK, opening a pipe waits for a writer.
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		// An error that is not of the system is one of the root.
+		// An error that has no errno comes from os.Root.
 		if errno := syscall.Errno(0); !errors.As(err, &errno) {
 			return nil, notAllowed("a link leads out of its folder")
 		}

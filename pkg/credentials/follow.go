@@ -13,22 +13,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The backoff of watches that have ended or could not start. A forbidden watch is retried
-// rarely.
+// The backoff for watches that have ended or could not start. A forbidden watch is retried less often.
 const (
 	minRetryDelay       = time.Second
 	maxRetryDelay       = time.Minute
 	forbiddenRetryDelay = 10 * time.Minute
 )
 
-// A Watcher starts watches, such as a client.WithWatch.
+// A Watcher starts watches. A client.WithWatch implements it.
 type Watcher interface {
 	Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error)
 }
 
-// A Follower notifies of changes of the Secrets that are in use, with one watch each, of
-// their metadata and by their name: the role of a provider need not allow to watch or
-// list other Secrets. Use NewFollower. It may be used concurrently.
+// A Follower reports changes of the Secrets that are in use. It watches the metadata of each Secret by its name, so the
+// role of a provider does not need permission to list or watch other Secrets. Make one with NewFollower. It may be used
+// concurrently.
 type Follower struct {
 	watcher Watcher
 
@@ -44,22 +43,23 @@ type watchedSecret struct {
 	followers map[*follower]struct{}
 }
 
-// A follower has a version of a Secret.
+// A follower is a caller of Follow, and the last version of the Secret that it has got.
 type follower struct {
 	version string
 	changed func()
 }
 
-// NewFollower returns a Follower that watches through w. Close ends all watches.
+// NewFollower returns a Follower that starts its watches with w. Call Close at the end.
 func NewFollower(w Watcher) *Follower {
 	return &Follower{watcher: w, secrets: map[types.NamespacedName]*watchedSecret{}}
 }
 
-// Follow calls changed each time the resourceVersion of the Secret differs from the given
-// one or the one reported before, or the Secret is deleted, until stop is called. The
-// function changed is called in a goroutine of the Follower, must not block, and may be
-// called once more than necessary. If watching is forbidden or fails for some time, it is
-// not called: also read the Secret periodically. Further calls of stop do nothing.
+// Follow watches a Secret until stop is called. It calls changed when the Secret is deleted, or when its
+// resourceVersion differs from version or from the last reported resourceVersion. It may call changed once more than
+// necessary. It calls changed in a goroutine of the Follower, so changed must not block.
+//
+// If the watch is forbidden or fails for some time, changed is not called. Therefore the caller should also read the
+// Secret periodically. Further calls of stop do nothing.
 func (f *Follower) Follow(secret types.NamespacedName, version string, changed func()) (stop func()) {
 	me := &follower{version: version, changed: changed}
 	f.mu.Lock()
@@ -80,7 +80,7 @@ func (f *Follower) Follow(secret types.NamespacedName, version string, changed f
 	return func() { f.remove(secret, of, me) }
 }
 
-// remove removes a follower, and ends the watch with the last one.
+// remove removes a follower. When the last follower is removed, the watch ends.
 func (f *Follower) remove(secret types.NamespacedName, of *watchedSecret, me *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,8 +92,7 @@ func (f *Follower) remove(secret types.NamespacedName, of *watchedSecret, me *fo
 	}
 }
 
-// Close ends all watches, and returns when they have ended. Follow does nothing
-// afterwards.
+// Close ends all watches, and returns after they have ended. After Close, Follow does nothing.
 func (f *Follower) Close() {
 	f.mu.Lock()
 	f.closed = true
@@ -150,8 +149,8 @@ func (f *Follower) watch(ctx context.Context, secret types.NamespacedName, of *w
 	}
 }
 
-// notify notifies the followers that have another version than the event. A watch starts
-// with an event of the current version.
+// notify notifies the followers whose version differs from the version in the event. A watch starts with an event for
+// the current version.
 func (f *Follower) notify(of *watchedSecret, secret types.NamespacedName, event watch.Event) {
 	object, ok := event.Object.(client.Object)
 	if !ok || client.ObjectKeyFromObject(object) != secret || event.Type == watch.Bookmark {

@@ -7,16 +7,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/connection"
 )
 
-// ReadError marks the error of a read of the Secret of that name, for the Resolver of a
-// connection.Cache:
+// ReadError classifies the error of a read of a Secret for the Resolver of a connection.Cache. It returns one of these
+// errors, with the same text as err:
 //
-//   - the API server says that there is no such Secret: connection.Missing without users,
-//     which a caller that knows the users adds by marking it again;
-//   - the read is forbidden: no mark, so that the connection is not kept;
-//   - anything else, such as an unavailable server, or a 404 that is not about the Secret:
-//     connection.Unsure.
+//   - connection.Missing without users, if the API server has responded that the Secret does not exist. A caller that
+//     has the users adds them by calling connection.Missing again.
+//   - err itself, if the read is forbidden. The cache then closes the connection.
+//   - connection.Unsure, in all other cases, such as an unavailable server, or a 404 that is not about the Secret.
 //
-// The text stays that of err; nil stays nil.
+// If err is nil, ReadError returns nil.
 func ReadError(err error, secret string) error {
 	switch {
 	case gone.Answered(err, secret):

@@ -23,21 +23,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/port"
 )
 
-// readyPoll is how often an API server that cannot tell is asked whether it is
-// ready.
+// readyPoll is the interval at which start checks whether kube-apiserver is ready, because kube-apiserver does not
+// report it by itself.
 const readyPoll = 50 * time.Millisecond
 
-// supervise runs a program that knows nothing of its parent and ends it when
-// standard input does, which is when this process does or wants it to. What
-// waits for that end holds no output, or the output would never end before the
-// input.
+// supervise is a shell script that runs a program and ends it when standard input ends. Standard input ends when this
+// process ends or closes it. The process that waits for this end has no output. Otherwise the output would not end
+// before the input.
 const supervise = `exec 3<&0
 "$@" </dev/null 3<&- & p=$!
 { cat <&3; kill $p; } >/dev/null 2>&1 &
 exec 3<&-
 wait $p`
 
-// assembly is an etcd and a kube-apiserver from a folder of programs.
+// assembly runs etcd and kube-apiserver from a folder of programs.
 type assembly struct {
 	assets    string
 	dir       string
@@ -83,7 +82,7 @@ func (a *assembly) start(ctx context.Context) error {
 	return nil
 }
 
-// prepare makes the files that stay the same over restarts.
+// prepare creates the files that are the same for all starts.
 func (a *assembly) prepare() (token string, err error) {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return "", err
@@ -177,7 +176,7 @@ func (a *assembly) awaitReady(ctx context.Context, token string) error {
 	}
 }
 
-// writeKubeconfig fails until kube-apiserver has made its certificate.
+// writeKubeconfig writes the kubeconfig. It returns an error until kube-apiserver has created its certificate.
 func (a *assembly) writeKubeconfig(token string) error {
 	ca, err := os.ReadFile(filepath.Join(a.path("certificates"), "apiserver.crt"))
 	if err != nil {
@@ -194,7 +193,7 @@ func (a *assembly) writeKubeconfig(token string) error {
 	return clientcmd.WriteToFile(*config, a.path("kubeconfig"))
 }
 
-// stop ends kube-apiserver first: without etcd it could not end cleanly.
+// stop ends kube-apiserver first, because it cannot end cleanly without etcd.
 func (a *assembly) stop() error {
 	var errs []error
 	for i := len(a.processes) - 1; i >= 0; i-- {

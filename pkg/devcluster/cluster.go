@@ -11,33 +11,30 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// ErrNotOwned is returned by Kill and Restart of a control plane that others
-// use too: a shared one, or an existing cluster. Start one with Options.Own.
+// ErrNotOwned means that Kill or Restart was called for a control plane that others use too: a shared control plane or
+// an existing cluster. To own a control plane, start it with Options.Own.
 var ErrNotOwned = errors.New("control plane is not owned by this process")
 
-// server is what runs behind a Cluster that this process owns.
+// server runs the control plane of a Cluster that this process owns.
 type server interface {
-	// start returns when the API server is ready, and leaves nothing running
-	// when it fails.
+	// start returns when the API server is ready. If it fails, no process is left.
 	start(ctx context.Context) error
-	// stop ends it cleanly; stopping what does not run is no error.
+	// stop ends the server cleanly. If the server does not run, stop returns nil.
 	stop() error
-	// kill ends it at once, as a crash would.
+	// kill ends the server at once, as a crash would.
 	kill() error
 }
 
-// credentials turns a name into a kubeconfig for that user.
+// credentials returns a kubeconfig for a user with the given name and groups.
 type credentials func(ctx context.Context, user string, groups []string) ([]byte, error)
 
-// Cluster is a running control plane. Get one from [Start], [Join] or
-// [Shared]; the zero value is of no use. Its methods may be called
-// concurrently.
+// Cluster is a running control plane. Get one from [Start], [Join] or [Shared]: the zero value is not usable. Its
+// methods may be called concurrently.
 type Cluster struct {
-	// Dir holds data, certificates and logs. It is "" for an existing cluster.
+	// Dir is the folder of the data, certificates and logs. It is "" for an existing cluster.
 	Dir string
 
-	// Kubeconfig is the path of a kubeconfig with every permission. It stays
-	// valid over Restart.
+	// Kubeconfig is the path of a kubeconfig with all permissions. It stays valid after Restart.
 	Kubeconfig string
 
 	mint    credentials
@@ -48,8 +45,8 @@ type Cluster struct {
 	stopped bool
 }
 
-// RESTConfig returns a client configuration with every permission and without
-// a client-side rate limit. The caller may change it.
+// RESTConfig returns a client configuration with all permissions and without a client-side rate limit. The caller may
+// change it.
 func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	kubeconfig, err := os.ReadFile(c.Kubeconfig)
 	if err != nil {
@@ -58,9 +55,9 @@ func (c *Cluster) RESTConfig() (*rest.Config, error) {
 	return restConfig(kubeconfig)
 }
 
-// UserConfig returns a client configuration for a user who may do what RBAC
-// grants to that name and those groups, and without a client-side rate limit.
-// The caller may change it. It works while the API server is down, too.
+// UserConfig returns a client configuration for a user with the given name and groups. The user has the permissions
+// that RBAC grants to the name and the groups. The configuration has no client-side rate limit, and the caller may
+// change it. UserConfig also works while the API server is down.
 func (c *Cluster) UserConfig(ctx context.Context, user string, groups ...string) (*rest.Config, error) {
 	kubeconfig, err := c.UserKubeconfig(ctx, user, groups...)
 	if err != nil {
@@ -69,9 +66,9 @@ func (c *Cluster) UserConfig(ctx context.Context, user string, groups ...string)
 	return restConfig(kubeconfig)
 }
 
-// UserKubeconfig is UserConfig for a process of its own: it returns a complete
-// kubeconfig file. It is a secret. On a control plane started by devcluster it
-// is a client certificate that is valid for a day; elsewhere it impersonates.
+// UserKubeconfig is like UserConfig, but returns a complete kubeconfig, which another process can use. The kubeconfig
+// is a secret. For a control plane that devcluster has started, it contains a client certificate that is valid for a
+// day. For other clusters, it impersonates the user.
 func (c *Cluster) UserKubeconfig(ctx context.Context, user string, groups ...string) ([]byte, error) {
 	if user == "" {
 		return nil, errors.New("cannot make a credential: user name is empty")
@@ -83,10 +80,9 @@ func (c *Cluster) UserKubeconfig(ctx context.Context, user string, groups ...str
 	return kubeconfig, nil
 }
 
-// Stop ends the use of the control plane. An own one is stopped cleanly, and
-// its folder removed if it was a temporary one; a shared one ends by itself a
-// minute after its last user; an existing cluster is left alone. Stopping
-// twice is no error.
+// Stop ends the use of the control plane. If this process owns the control plane, Stop shuts it down cleanly and
+// removes a temporary folder. A shared control plane ends by itself one minute after its last user has stopped. Stop
+// does not change an existing cluster. Further calls return nil.
 func (c *Cluster) Stop() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,9 +100,9 @@ func (c *Cluster) Stop() error {
 	return errors.Join(errs...)
 }
 
-// Kill ends the API server and etcd at once, as a crash would, and returns
-// when they are gone. Data, port and credentials stay; [Cluster.Restart] brings
-// it back. It returns ErrNotOwned if others use the control plane too.
+// Kill ends the API server and etcd at once, as a crash would, and returns after they have ended. Data, port and
+// credentials remain, so [Cluster.Restart] can start the control plane again. Kill returns ErrNotOwned if others use
+// the control plane too.
 func (c *Cluster) Kill() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,10 +112,9 @@ func (c *Cluster) Kill() error {
 	return c.server.kill()
 }
 
-// Restart starts the control plane again on the same folder and port, after a
-// clean stop if it still runs, and returns when it is ready. The time in
-// between is the caller's: call [Cluster.Kill], wait, then Restart. It returns
-// ErrNotOwned if others use the control plane too.
+// Restart starts the control plane again with the same folder and port, and returns when it is ready. If the control
+// plane is still running, Restart first shuts it down cleanly. To keep the control plane down for some time, call
+// [Cluster.Kill], wait, and call Restart. Restart returns ErrNotOwned if others use the control plane too.
 func (c *Cluster) Restart(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,8 +139,8 @@ func restConfig(kubeconfig []byte) (*rest.Config, error) {
 	return config, nil
 }
 
-// impersonate makes credentials for users of a cluster whose certificate
-// authority is out of reach: the administrator acts as them.
+// impersonate returns credentials for a cluster whose certificate authority is not accessible. The kubeconfigs contain
+// the administrator's credentials and impersonate the user.
 func impersonate(kubeconfigPath string) credentials {
 	return func(_ context.Context, user string, groups []string) ([]byte, error) {
 		config, err := clientcmd.LoadFromFile(kubeconfigPath)

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// progressInterval is how often the compilation says how far it is.
+// progressInterval is the interval at which the compilation reports its progress.
 const progressInterval = 5 * time.Second
 
-// goCommand returns a go command in a process group of its own. Ctrl-C in a terminal reaches the whole group of this
-// process: the command would fail by it before ctx has ended, and its error would be reported in place of the stop.
-// When ctx ends, the command and what it has started are killed.
+// goCommand returns a go command that runs in a separate process group. Otherwise Ctrl-C in a terminal would end the
+// command before ctx has ended, and its error would be reported instead of the interruption. When ctx ends, the command
+// and all processes that it has started are killed.
 func goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.SysProcAttr = ownGroup()
@@ -29,8 +29,7 @@ func goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// compile builds the sources into the file output. Whatever else it makes is
-// in the folder of that file.
+// compile builds the sources into the file output. All other files that it creates are in the folder of output.
 func compile(ctx context.Context, source, output string, progress io.Writer) error {
 	begin := time.Now()
 	fmt.Fprintln(progress,
@@ -44,10 +43,10 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 	if err != nil {
 		return err
 	}
-	// -v names each package when it is compiled; those in Go's build cache are
-	// not named, so the count may end early.
+	// -v prints the name of each package that is compiled. It does not print packages in Go's build cache, so the count
+	// may end early.
 	cmd := goCommand(ctx, append(append([]string{"build", "-v", "-o", output}, buildFlags()...), ".")...)
-	// Interrupted, go leaves its temporary files; there they go with the output.
+	// An interrupted go command leaves its temporary files. In this folder they are removed with the output.
 	cmd.Dir, cmd.Env = source, append(goEnv(), "GOTMPDIR="+filepath.Dir(output))
 	var log compileLog
 	cmd.Stderr = &log
@@ -67,7 +66,7 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 	return nil
 }
 
-// countPackages downloads the modules, too.
+// countPackages returns the number of packages to compile. It also downloads the modules.
 func countPackages(ctx context.Context, source string) (int, error) {
 	cmd := goCommand(ctx, "list", "-deps", ".")
 	cmd.Dir, cmd.Env = source, goEnv()
@@ -78,7 +77,7 @@ func countPackages(ctx context.Context, source string) (int, error) {
 	return bytes.Count(list, []byte("\n")), nil
 }
 
-// report calls f at every interval until stop is called and has returned.
+// report calls f at each interval. The returned function stop ends this, and returns after the last call has returned.
 func report(interval time.Duration, f func()) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -132,7 +131,7 @@ func (l *compileLog) packages() int {
 	return l.count
 }
 
-// complaint returns the last lines that do not name packages or downloads.
+// complaint returns the last lines that are neither names of packages nor messages about downloads.
 func (l *compileLog) complaint() string {
 	var lines []string
 	for s := bufio.NewScanner(strings.NewReader(l.other.String())); s.Scan(); {

@@ -15,16 +15,16 @@ import (
 const (
 	binaryName = "devcluster"
 
-	// kubernetesVersion is stamped into the binary: a build from modules does
-	// not know it, and kubectl refuses a server that does not tell.
+	// kubernetesMajor, kubernetesMinor and kubernetesPatch are linked into the binary. A build from modules does not
+	// contain the version of Kubernetes, and kubectl refuses a server without a version.
 	kubernetesMajor, kubernetesMinor, kubernetesPatch = "1", "36", "4"
 
-	// unusedFor is when a binary of other sources is removed.
+	// unusedFor is the time after which an unused binary of other sources is removed.
 	unusedFor = 30 * 24 * time.Hour
 )
 
-// buildFlags are the same wherever devcluster is compiled. With other ones the
-// Go build cache would hold all of Kubernetes twice.
+// buildFlags returns the flags with which devcluster is always compiled. With different flags, the Go build cache would
+// contain all of Kubernetes twice.
 func buildFlags() []string {
 	stamp := "k8s.io/component-base/version"
 	return []string{"-trimpath", "-buildvcs=false", "-ldflags", strings.Join([]string{
@@ -36,24 +36,22 @@ func buildFlags() []string {
 	}, " ")}
 }
 
-// goEnv returns the environment of every go command here: settings of the caller's own build must not change how
-// devcluster is built.
+// goEnv returns the environment of all go commands in this package. It excludes settings of the caller's build, which
+// must not change how devcluster is built.
 func goEnv() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=", "GO111MODULE=on")
 }
 
-// Ensure returns the path of the devcluster binary, and builds it if it is not
-// there yet, with a line of progress to o.Progress every few seconds. It uses
-// no other field of o.
+// Ensure returns the path of the devcluster binary, and builds the binary if it does not exist yet. During the build it
+// writes a line to o.Progress every few seconds. It ignores the other fields of o. Go must be installed. Concurrent
+// calls in several processes build the binary only once.
 //
-// In a checkout of this repository it builds the sources found there, elsewhere
-// the module at the version of this library. The binary is kept in
-// moorage/devcluster/HASH in the user's cache folder, the hash being that of
-// the sources, the Go version and the build flags; those unused for 30 days are
-// removed. Links named etcd and kube-apiserver lie beside it, so that the
-// folder can be given to controller-runtime's envtest as KUBEBUILDER_ASSETS.
+// In a checkout of this repository, Ensure builds the sources of the checkout. Elsewhere it builds the module at the
+// version of this library. It stores the binary in moorage/devcluster/HASH in the user's cache folder. HASH is computed
+// from the sources, the Go version and the build flags. Binaries that were not used for 30 days are removed.
 //
-// Processes that call it at once build once. Go must be installed.
+// The folder of the binary also contains links named etcd and kube-apiserver. It can therefore be the value of
+// KUBEBUILDER_ASSETS for controller-runtime's envtest.
 func Ensure(ctx context.Context, o Options) (binary string, err error) {
 	source, err := sources(ctx)
 	if err != nil {
@@ -79,7 +77,7 @@ func cacheFolder() (string, error) {
 	return filepath.Join(cache, "moorage", "devcluster"), nil
 }
 
-// builder keeps the binaries of one cache folder.
+// builder manages the binaries in one cache folder.
 type builder struct {
 	source   string
 	cache    string
@@ -114,8 +112,8 @@ func (b builder) ensure(ctx context.Context) (string, error) {
 	return b.build(ctx, hash)
 }
 
-// hash reads the version of Go in the source folder, where a toolchain line of
-// go.mod may choose another one than the caller's.
+// hash returns the fingerprint of the sources, the build flags and the Go version. It determines the Go version in the
+// source folder, because a toolchain line in go.mod may select another version than the caller's.
 func (b builder) hash(ctx context.Context) (string, error) {
 	cmd := goCommand(ctx, "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH")
 	cmd.Dir, cmd.Env = b.source, goEnv()
@@ -133,7 +131,7 @@ func (b builder) hash(ctx context.Context) (string, error) {
 	return fingerprint(b.source, append(buildFlags(), string(version))...)
 }
 
-// inUse returns the binary in dir, and notes that it is still used.
+// inUse returns the binary in dir. It updates the time of dir, so that tidy does not remove the binary.
 func inUse(dir string) (string, bool) {
 	now := time.Now()
 	if os.Chtimes(dir, now, now) != nil {
@@ -143,8 +141,8 @@ func inUse(dir string) (string, bool) {
 	return binary, executable(binary)
 }
 
-// build compiles into a folder of another name and renames that at the end, so
-// that an interrupted build is never taken for a binary.
+// build compiles into a temporary folder and renames the folder at the end. An interrupted build is therefore never
+// used as a binary.
 func (b builder) build(ctx context.Context, hash string) (string, error) {
 	work, err := os.MkdirTemp(b.cache, "building-")
 	if err != nil {
@@ -172,8 +170,8 @@ func (b builder) build(ctx context.Context, hash string) (string, error) {
 	return filepath.Join(dir, binaryName), nil
 }
 
-// tidy removes interrupted builds, binaries that were unused for long, and a folder without a binary in the place of
-// the new one. The caller holds the lock.
+// tidy removes interrupted builds, binaries that were not used for a long time, and a folder with the name of the new
+// binary that contains no binary. The caller holds the lock.
 func (b builder) tidy(hash string) error {
 	entries, err := os.ReadDir(b.cache)
 	if err != nil {
@@ -194,7 +192,7 @@ func (b builder) tidy(hash string) error {
 	return nil
 }
 
-// commandError adds what a command wrote to standard error, if it was kept.
+// commandError adds the standard error of a command to its error, if it was recorded.
 func commandError(what string, err error) error {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		return fmt.Errorf("%s: %s", what, strings.TrimSpace(string(exit.Stderr)))

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// lockPoll is how often a taken lock is tried again. A blocking lock could not
-// be given up when the context ends.
+// lockPoll is the interval at which acquire tries to take the lock again. A blocking call could not be canceled when
+// the context ends.
 const lockPoll = 100 * time.Millisecond
 
-// acquire waits for the lock of the file at path, which it creates, and calls
-// waiting about every ten seconds. Closing the file lets go of it.
+// acquire waits for the lock of the file at path, and creates the file. It calls waiting about every ten seconds. To
+// release the lock, close the file.
 func acquire(ctx context.Context, path string, waiting func(elapsed time.Duration)) (*os.File, error) {
 	begin := time.Now()
 	tick := time.NewTicker(lockPoll)
@@ -36,7 +36,7 @@ func acquire(ctx context.Context, path string, waiting func(elapsed time.Duratio
 	}
 }
 
-// tryAcquire returns nil and no error if another process holds the lock.
+// tryAcquire returns the locked file. If another process holds the lock, it returns nil and no error.
 func tryAcquire(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make folder for lock: %w", err)

@@ -6,74 +6,69 @@ import (
 )
 
 const (
-	// EnvKubeconfig is the environment variable that names the kubeconfig of an
-	// existing cluster. If it is set, nothing is built or started and that
-	// cluster is used, unless [Options] asks for an own one.
+	// EnvKubeconfig is the environment variable that names the kubeconfig of an existing cluster. If it is set, that
+	// cluster is used, and nothing is built or started, unless Options.Own is set.
 	EnvKubeconfig = "MOORAGE_KUBECONFIG"
 
-	// EnvAssets is the environment variable that names a folder of programs,
-	// as controller-runtime's envtest reads it. If the folder holds devcluster,
-	// that is started instead of building one; if it holds kube-apiserver and
-	// etcd only, those are started as two processes. The latter run without
-	// controllers: deleted namespaces stay Terminating and owned objects stay.
+	// EnvAssets is the environment variable that names a folder of programs. controller-runtime's envtest reads the same
+	// variable. If the folder contains devcluster, that program is started, and nothing is built. If it contains only
+	// kube-apiserver and etcd, these are started as two processes. They run without controllers, so deleted namespaces
+	// stay Terminating, and owned objects are not deleted.
 	EnvAssets = "KUBEBUILDER_ASSETS"
 
-	// EnvRun is the environment variable that names a test run. Every process
-	// in which it has the same value shares one control plane through [Join].
-	// If it is empty, the processes with the same parent do: the packages of
-	// one "go test ./...".
+	// EnvRun is the environment variable that names a test run. All processes with the same value share one control plane
+	// through [Join]. If it is empty, all processes with the same parent share one, such as the packages of one "go test
+	// ./...".
 	EnvRun = "MOORAGE_DEVCLUSTER_RUN"
 )
 
 const (
-	// DefaultStartTimeout is how long a control plane may take until it is
-	// ready, building not included. It needs two seconds on a quiet machine.
+	// DefaultStartTimeout is the maximum time until a started control plane is ready. It does not include the build. A
+	// start takes two seconds on an idle machine.
 	DefaultStartTimeout = 3 * time.Minute
 
-	// sharedTTL is how long a shared control plane outlives the last beat of
-	// its users. It spans the time in which go test compiles the next package.
+	// sharedTTL is the time after the last heartbeat of its users after which a shared control plane ends. It is long
+	// enough for go test to compile the next package.
 	sharedTTL = 60 * time.Second
 
-	// beats is how many there are in that time: eleven may come late.
+	// beats is the number of heartbeats during sharedTTL. Up to eleven heartbeats may be missed.
 	beats = 12
 
-	// stopTimeout is given to a clean stop, which takes about a second on a
-	// quiet machine.
+	// stopTimeout is the maximum time of a clean stop, which takes about a second on an idle machine.
 	stopTimeout = 2 * time.Minute
 )
 
-// Options say how a control plane is built and started. The zero value is an
-// own control plane on a free port, its data in a temporary folder.
+// Options configures how a control plane is built and started. With the zero value, the caller owns a control plane on
+// a free port, whose data is in a temporary folder.
 type Options struct {
-	// Dir keeps data, certificates and the port. Starting in the same Dir again
-	// gives the same cluster. It is created if missing, and must be empty or
-	// used by devcluster before. If it is "", a temporary folder is used, which
-	// Stop removes. Join ignores it.
+	// Dir is the folder of the data, the certificates and the port. A start with the same Dir continues the same cluster.
+	// The folder is created if it does not exist. An existing folder must be empty, or must have been used by devcluster
+	// before. If Dir is "", a temporary folder is used, which Stop removes. Join ignores Dir.
 	Dir string
 
-	// Port is the TCP port on 127.0.0.1. If it is 0, the port that Dir was last
-	// used with is taken, or else any free one. Join ignores it.
+	// Port is the TCP port on 127.0.0.1. If it is 0, the port that was last used with Dir is used, or any free port. Join
+	// ignores Port.
 	Port int
 
-	// Durable makes etcd wait for the disk at every write, so that data
-	// outlives a crash of the machine, not only of the process. Default: false,
-	// which is 12 to 18 percent faster. Join ignores it.
+	// Durable lets etcd sync each write to the disk, so that data survives a crash of the machine. Without it, data
+	// survives only a crash of the process, and writes are 12 to 18 percent faster. The default is false. Join ignores
+	// Durable.
 	Durable bool
 
-	// Audit makes the API server note every request, so that Cluster.Requests
-	// can tell who sent what. Default: false. Join ignores it.
+	// Audit lets the API server record all requests, so that Cluster.Requests can return them. The default is false. Join
+	// ignores Audit.
 	Audit bool
 
-	// Own starts a control plane even if EnvKubeconfig names an existing
-	// cluster: for callers that take the API server down. Join ignores it.
+	// Own starts a control plane even if EnvKubeconfig names an existing cluster. It is for callers that take the API
+	// server down. Join ignores Own.
 	Own bool
 
-	// Progress receives a line every few seconds while the program is built or
-	// another process is waited for. Default: nil, which discards them.
+	// Progress receives a line every few seconds during a build, or while another process builds or starts. If it is nil,
+	// these lines are discarded.
 	Progress io.Writer
 
-	// StartTimeout bounds the wait until the control plane is ready. Default:
-	// DefaultStartTimeout, if it is zero or less.
+	// StartTimeout is the maximum time until the control plane is ready. If it is not positive, DefaultStartTimeout is
+	// used.
 	StartTimeout time.Duration
 }
 

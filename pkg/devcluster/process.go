@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// process is a child that ends when this process does: it reads its standard
-// input, which nothing is ever written to, and exits at its end.
+// process is a child process that ends when this process ends. It reads its standard input, to which nothing is
+// written, and exits when the input ends.
 type process struct {
 	name   string
 	cmd    *exec.Cmd
@@ -35,7 +35,7 @@ func startProcess(name string, args ...string) (*process, error) {
 	}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.Stdout = &firstLine{seen: p.line}
-	// A group of its own, so that the owner decides who gets Ctrl-C first.
+	// The child has a separate process group, so that the owner determines which process gets Ctrl-C first.
 	p.cmd.SysProcAttr = ownGroup()
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {
@@ -72,7 +72,8 @@ func (p *process) await(ctx context.Context, timeout time.Duration, ready <-chan
 	}
 }
 
-// exitError says why the process ended by itself: its own words if it has any.
+// exitError returns the reason why the process has ended by itself. If the process has written to standard error, this
+// is the end of its text.
 func (p *process) exitError() error {
 	if words := p.stderr.String(); words != "" {
 		return errors.New(words)
@@ -80,7 +81,7 @@ func (p *process) exitError() error {
 	return fmt.Errorf("%s ended: %s", p.name, p.cmd.ProcessState)
 }
 
-// terminate asks the process to end.
+// terminate sends SIGTERM to the process.
 func (p *process) terminate() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -88,7 +89,7 @@ func (p *process) terminate() error {
 	return nil
 }
 
-// closeInput closes the standard input of the process, as the end of this process would.
+// closeInput closes the standard input of the process. The process then reacts as if this process had ended.
 func (p *process) closeInput() error {
 	if err := p.stdin.Close(); !errors.Is(err, os.ErrClosed) {
 		return err
@@ -96,7 +97,7 @@ func (p *process) closeInput() error {
 	return nil
 }
 
-// stop asks the process to end and waits; it kills it after the timeout.
+// stop calls ask, which asks the process to end, and waits. After the timeout it kills the process.
 func (p *process) stop(timeout time.Duration, ask func() error) error {
 	if err := ask(); err != nil {
 		return fmt.Errorf("cannot stop %s: %w", p.name, err)
@@ -112,14 +113,14 @@ func (p *process) stop(timeout time.Duration, ask func() error) error {
 	}
 }
 
-// kill ends the process and what it started, and waits until it is gone.
+// kill kills the process and all processes that it has started, and waits until the process has ended.
 func (p *process) kill() {
 	killGroup(p.cmd.Process)
 	<-p.done
 	_ = p.closeInput()
 }
 
-// firstLine is a writer that closes seen at the first line break.
+// firstLine is a writer that closes the channel seen at the first line break.
 type firstLine struct {
 	seen chan struct{}
 	once sync.Once
@@ -132,7 +133,7 @@ func (f *firstLine) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// tail is a writer that keeps the last lines, for error messages.
+// tail is a writer that stores the last lines for error messages.
 type tail struct {
 	mu    sync.Mutex
 	lines []string
@@ -156,9 +157,9 @@ func (t *tail) String() string {
 	return strings.TrimSpace(strings.Join(t.lines, "\n"))
 }
 
-// runDetached starts a program that outlives this process, and returns after
-// its first line of output. It stays in the process group, so that Ctrl-C in
-// the terminal of a test run ends it, too.
+// runDetached starts a program that continues after this process has ended. It returns after the first line of the
+// program's output. The program stays in the process group of this process, so that Ctrl-C in the terminal of a test
+// run ends it, too.
 func runDetached(ctx context.Context, timeout time.Duration, name string, args ...string) error {
 	stdout, outWriter, err := os.Pipe()
 	if err != nil {
@@ -185,8 +186,8 @@ func runDetached(ctx context.Context, timeout time.Duration, name string, args .
 		_, _ = io.Copy(&p.stderr, stderr)
 	}()
 	go func() {
-		// The end of both streams is the end of the process: waiting for the
-		// process itself would keep a goroutine for as long as it lives.
+		// The process has ended when both of its streams have ended. A wait for the process itself would need a goroutine for
+		// its whole lifetime.
 		defer close(p.done)
 		if _, err := io.Copy(&firstLine{seen: p.line}, stdout); err == nil {
 			<-copied

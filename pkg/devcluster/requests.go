@@ -10,25 +10,25 @@ import (
 	"path/filepath"
 )
 
-// ErrNotAudited is returned by Cluster.Requests for a control plane that does not record its requests. Start one with
-// Options.Audit; an existing cluster, and programs from EnvAssets, never record them.
+// ErrNotAudited means that Cluster.Requests was called for a control plane that does not record its requests. Start the
+// control plane with Options.Audit. Existing clusters and programs from EnvAssets never record requests.
 var ErrNotAudited = errors.New("control plane does not note its requests")
 
 // A Request is a request that the API server has answered.
 type Request struct {
-	User        string // who sent it
+	User        string // name of the user that sent the request
 	Verb        string // get, list, watch, create, update, patch, delete, ...
-	Group       string // of the API; empty for the core
-	Resource    string // plural; empty for what is no resource, such as discovery
-	Subresource string // status, ...
+	Group       string // API group; empty for the core group
+	Resource    string // plural name; empty for a request without a resource, such as discovery
+	Subresource string // such as status
 	Namespace   string
 	Name        string
-	Code        int // of the answer
+	Code        int // HTTP status of the response
 }
 
-// Requests returns the requests of a user that the API server has answered so far, in order. A watch is recorded when
-// it ends. An answer may be read a moment before its request is recorded, so callers that count wait until nothing is
-// added any more. The error is ErrNotAudited if requests are not recorded.
+// Requests returns the requests of a user to which the API server has responded so far, in order. A watch is recorded
+// when it ends. A request may be recorded a moment after its response was received, so callers that count requests must
+// wait until no more are added. Requests returns ErrNotAudited if requests are not recorded.
 func (c *Cluster) Requests(user string) ([]Request, error) {
 	file, err := os.Open(filepath.Join(c.Dir, "audit.log"))
 	if c.Dir == "" || errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +42,7 @@ func (c *Cluster) Requests(user string) ([]Request, error) {
 	for lines := bufio.NewReader(file); ; {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return requests, nil // the rest is being written
+			return requests, nil // the API server is still writing the last line
 		}
 		if r, err := parseAudit(line); err != nil {
 			return nil, fmt.Errorf("cannot understand a noted request: %w", err)
@@ -56,7 +56,7 @@ func parseAudit(line []byte) (Request, error) {
 	var e struct {
 		Verb string
 		User struct{ Username string }
-		// What is no resource has none.
+		// ObjectRef is empty for requests without a resource.
 		ObjectRef struct {
 			APIGroup, Resource, Subresource, Namespace, Name string
 		}

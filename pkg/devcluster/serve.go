@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// credentialTTL is how long a minted credential is valid: longer than any test
-// run or demo, short enough that a forgotten file is worth nothing.
+// credentialTTL is the validity of an issued client certificate. It is longer than any test run or demo, and short
+// enough that a forgotten file is harmless.
 const credentialTTL = 24 * time.Hour
 
-// serve is a running "devcluster serve" of this process.
+// serve runs "devcluster serve" as a child of this process.
 type serve struct {
 	binary  string
 	args    []string
@@ -49,8 +49,8 @@ func (s *serve) kill() error {
 	return nil
 }
 
-// mintWith lets the program sign, because the certificate authority's key never
-// leaves the folder.
+// mintWith returns credentials that the devcluster program signs. The key of the certificate authority therefore never
+// leaves its folder.
 func mintWith(binary, dir string) credentials {
 	return func(ctx context.Context, user string, groups []string) ([]byte, error) {
 		args := []string{"kubeconfig", "--dir=" + dir, "--user=" + user, "--ttl=" + credentialTTL.String()}

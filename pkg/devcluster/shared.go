@@ -26,13 +26,12 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Shared returns the control plane that all packages of this test run share,
-// and lets go of it when the test ends. It fails the test if there is none; it
-// never skips. Everyone on it sees everyone's objects: use a namespace and an
-// API group of your own per package.
+// Shared returns the control plane that all packages of this test run share, and calls Stop when the test ends. If
+// there is no control plane, the test fails. Shared never skips a test. All packages see all objects of the control
+// plane, so each package needs its own namespace and API group.
 //
-// What a package installs once, such as its CRDs, belongs into TestMain, with
-// [Join]: between two tests a control plane may expire and be replaced.
+// Install objects that a package needs once, such as its CRDs, in TestMain, and call [Join] there. Without Join, the
+// control plane may expire between two tests, and the second test gets a new one.
 func Shared(t TB) *Cluster {
 	t.Helper()
 	c, err := Join(t.Context(), Options{Progress: os.Stderr})
@@ -44,14 +43,13 @@ func Shared(t TB) *Cluster {
 	return c
 }
 
-// Join returns the control plane that the processes of one test run share,
-// see EnvRun, and starts it if there is none yet. It is kept alive until Stop;
-// one minute after the last of its users has stopped, or was killed, it ends by
-// itself and its folder is removed. Two test runs have one each.
+// Join returns the control plane that the processes of one test run share, and starts it if it does not run yet. See
+// EnvRun for what a test run is. Two test runs do not share a control plane. The control plane runs at least until the
+// caller calls Stop. It ends one minute after its last user has called Stop or was killed. Its folder is then removed.
 //
-// If EnvKubeconfig names an existing cluster, that is returned instead. With
-// kube-apiserver and etcd from EnvAssets, which cannot end by themselves, the
-// control plane is the caller's alone and ends with its Stop.
+// If EnvKubeconfig names an existing cluster, Join returns that cluster instead. If EnvAssets contains only
+// kube-apiserver and etcd, Join starts a control plane for the caller alone, because these programs cannot end by
+// themselves. Stop then ends it.
 func Join(ctx context.Context, o Options) (*Cluster, error) {
 	if c, err := existing(); c != nil || err != nil {
 		return c, err
@@ -80,8 +78,8 @@ func Join(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// runKey identifies a test run. It depends on the program, so that another version of it never serves a run that was
-// built for this one.
+// runKey returns the key of a test run. It depends on the binary, so that different versions of the program do not
+// share a control plane.
 func runKey(binary string) string {
 	name := os.Getenv(EnvRun)
 	if name == "" {
@@ -91,8 +89,8 @@ func runKey(binary string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// run is what the processes of one test run meet in: a folder with a lock, the
-// folders of the control planes it had, and the name of the current one.
+// run is the folder that the processes of one test run share. It contains a lock, the folders of the control planes of
+// the run, and the name of the current control plane.
 type run struct {
 	folder  string
 	binary  string
@@ -125,7 +123,7 @@ func (r run) join(ctx context.Context, o Options) (*Cluster, error) {
 	}, nil
 }
 
-// current returns the folder of the control plane started last, or "".
+// current returns the folder of the last started control plane, or "" if there is none.
 func (r run) current() string {
 	name, err := os.ReadFile(filepath.Join(r.folder, "current"))
 	if err != nil {
@@ -134,9 +132,8 @@ func (r run) current() string {
 	return filepath.Join(r.folder, strings.TrimSpace(string(name)))
 }
 
-// reach waits until the API server in dir answers, for as long as one may take
-// to start: on a busy machine, silence does not mean that it is gone. It fails
-// at once if that has ended, or is about to.
+// reach waits until the API server in dir responds, for at most the start timeout, because a busy machine may delay the
+// response. It returns an error at once if the control plane has ended or is about to end.
 func (r run) reach(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -158,7 +155,7 @@ func (r run) reach(ctx context.Context, dir string) error {
 	}
 }
 
-// running reports whether a control plane holds the lock of its folder.
+// running reports whether the control plane in dir is running. A running control plane holds the lock of its folder.
 func running(dir string) bool {
 	lock, err := tryAcquire(filepath.Join(dir, "lock"))
 	if lock != nil {
@@ -167,7 +164,7 @@ func running(dir string) bool {
 	return lock == nil && err == nil
 }
 
-// startDetached starts a control plane that outlives this process.
+// startDetached starts a control plane that continues after this process has ended.
 func (r run) startDetached(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp(r.folder, "cluster-")
 	if err != nil {
@@ -185,9 +182,8 @@ func (r run) startDetached(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// sweep removes what control planes left behind that were killed: those of
-// this run, and whole runs that were unused for an hour. What it cannot
-// remove, the next one will.
+// sweep removes the folders of killed control planes of this run, and the folders of runs that were not used for an
+// hour. If it cannot remove a folder, the next process tries again.
 func (r run) sweep() {
 	removeDead(r.folder)
 	runs, _ := os.ReadDir(filepath.Dir(r.folder))
@@ -208,8 +204,8 @@ func (r run) sweep() {
 	}
 }
 
-// removeDead removes the folders of control planes that do not run, and
-// reports whether none is left. A running one holds the lock of its folder.
+// removeDead removes the folders of control planes that do not run, and reports whether none is left. A running control
+// plane holds the lock of its folder.
 func removeDead(folder string) bool {
 	clusters, _ := filepath.Glob(filepath.Join(folder, "cluster-*"))
 	dead := 0
@@ -225,14 +221,14 @@ func removeDead(folder string) bool {
 	return dead == len(clusters)
 }
 
-// beat renews the heartbeat of the control plane in dir. It fails if that has ended or is about to: then it has
-// removed the file.
+// beat updates the heartbeat file of the control plane in dir. It returns an error if the control plane has ended or is
+// about to end, because the control plane then has removed the file.
 func beat(dir string) error {
 	now := time.Now()
 	return os.Chtimes(filepath.Join(dir, "heartbeat"), now, now)
 }
 
-// keepBeating beats until the function it returns is called.
+// keepBeating calls beat at each interval until the returned function is called.
 func keepBeating(dir string, interval time.Duration) (stop func() error) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -257,7 +253,7 @@ func keepBeating(dir string, interval time.Duration) (stop func() error) {
 	})
 }
 
-// healthy asks the API server in dir whether it is ready.
+// healthy returns nil if the API server in dir is ready.
 func healthy(ctx context.Context, dir string) error {
 	config, err := (&Cluster{Kubeconfig: filepath.Join(dir, "kubeconfig")}).RESTConfig()
 	if err != nil {

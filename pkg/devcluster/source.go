@@ -23,8 +23,8 @@ const (
 	module       = parentModule + "/devcluster"
 )
 
-// sources returns the folder of devcluster's sources: those of the checkout
-// that this process runs in, or else the module at this library's version.
+// sources returns the folder of devcluster's sources. In a checkout of this repository, it is a folder of the checkout.
+// Elsewhere, it is the module at the version of this library.
 func sources(ctx context.Context) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -47,7 +47,7 @@ func sources(ctx context.Context) (string, error) {
 const whatToDo = "run it in a checkout of " + parentModule + ", set " + EnvKubeconfig +
 	" to use a cluster, or set " + EnvAssets + " to a folder that holds devcluster"
 
-// checkout walks up from dir to the first folder with devcluster's sources.
+// checkout returns the first folder with devcluster's sources, from dir upward.
 func checkout(dir string) string {
 	for {
 		if found := filepath.Join(dir, "devcluster"); moduleOf(found) == module {
@@ -75,8 +75,7 @@ func moduleOf(dir string) string {
 	return ""
 }
 
-// released downloads the module in the version that this library has: both
-// are tagged together.
+// released downloads the devcluster module in the version of this library. Both modules are tagged together.
 func released(ctx context.Context, library *debug.Module) (string, error) {
 	if library == nil {
 		return "", errors.New("this program does not name its version of " + parentModule + "; " + whatToDo)
@@ -101,8 +100,8 @@ func libraryIn(info *debug.BuildInfo) *debug.Module {
 	return nil
 }
 
-// libraryOf returns the library that the module around dir requires, or nil. It is
-// for tests, whose binaries do not say what they were made of.
+// libraryOf returns the version of this library that the module around dir requires, or nil. It is for test binaries,
+// which do not contain the versions of their modules.
 func libraryOf(ctx context.Context, dir string) *debug.Module {
 	cmd := goCommand(ctx, "list", "-m", "-json", parentModule)
 	cmd.Dir, cmd.Env = dir, goEnv()
@@ -124,8 +123,8 @@ func libraryOf(ctx context.Context, dir string) *debug.Module {
 	return library
 }
 
-// download returns the folder of a module in the module cache. It is a whole
-// module with go.mod and go.sum, so it is built in place like a checkout.
+// download returns the folder of a module in the module cache. The folder contains go.mod and go.sum, so the module is
+// built there like a checkout.
 func download(ctx context.Context, moduleAtVersion string) (string, error) {
 	outside, err := os.MkdirTemp("", "devcluster-download-")
 	if err != nil {
@@ -147,7 +146,8 @@ func download(ctx context.Context, moduleAtVersion string) (string, error) {
 	return answer.Dir, nil
 }
 
-// fingerprint is the same for two builds that would give the same binary.
+// fingerprint returns a hash of the sources in dir and of the strings in build. Two builds with the same fingerprint
+// produce the same binary.
 func fingerprint(dir string, build ...string) (string, error) {
 	sum := sha256.New()
 	for _, s := range build {

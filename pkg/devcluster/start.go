@@ -8,13 +8,11 @@ import (
 	"strconv"
 )
 
-// Start builds devcluster if need be, starts a control plane as a process of
-// its own and returns when it is ready. The caller owns it and calls Stop. It
-// never outlives the caller: if this process is killed, it ends too, and its
-// folder goes with it if that was a temporary one.
+// Start starts a control plane in a separate process and returns when it is ready. It builds devcluster first if
+// necessary. The caller owns the control plane and must call Stop. If the caller's process is killed, the control plane
+// ends too, and a temporary folder is removed.
 //
-// If EnvKubeconfig names an existing cluster, that is returned instead, unless
-// o.Own is set.
+// If EnvKubeconfig names an existing cluster and o.Own is false, Start returns that cluster instead.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if c, err := existing(); !o.Own && (c != nil || err != nil) {
 		return c, err
@@ -41,8 +39,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// programs says what a control plane is started from: one devcluster binary,
-// or a folder with kube-apiserver and etcd.
+// programs are the programs from which a control plane is started: either a devcluster binary, or a folder with
+// kube-apiserver and etcd.
 type programs struct {
 	devcluster string
 	assets     string
@@ -56,8 +54,8 @@ func find(ctx context.Context, o Options) (programs, error) {
 	return programs{devcluster: binary}, err
 }
 
-// fromAssets returns the zero value if the folder is not given or holds none
-// of the programs, as an envtest folder for another purpose would.
+// fromAssets returns the programs in the folder. If the folder is "" or contains none of the programs, it returns the
+// zero value. The folder of another use of envtest may contain none.
 func fromAssets(folder string) (programs, error) {
 	if folder == "" {
 		return programs{}, nil
@@ -97,8 +95,8 @@ func existing() (*Cluster, error) {
 	return c, nil
 }
 
-// dataFolder returns an absolute path, and what removes it after use if it was
-// made up here.
+// dataFolder returns the absolute path of dir, and a function that does nothing. If dir is "", it returns a new
+// temporary folder, and a function that removes it.
 func dataFolder(dir string) (string, func() error, error) {
 	if dir == "" {
 		dir, err := os.MkdirTemp("", "devcluster-")
@@ -114,7 +112,7 @@ func dataFolder(dir string) (string, func() error, error) {
 	return dir, func() error { return nil }, nil
 }
 
-// served is a Cluster that "devcluster serve" runs in dir.
+// served returns a Cluster that "devcluster serve" runs in dir.
 func served(binary, dir string, o Options) *Cluster {
 	args := []string{"serve", "--dir", dir, "--exit-on-stdin-eof"}
 	if o.Port != 0 {

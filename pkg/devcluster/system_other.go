@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// flock says that devcluster does not run on this system; programs that import
-// this package still compile there, and may use EnvKubeconfig.
+// flock returns an error, because devcluster does not run on this system. Programs that import this package still
+// compile on this system, and may use EnvKubeconfig.
 func flock(*os.File) (bool, error) {
 	return false, errors.New("devcluster needs Linux, macOS or BSD; set " + EnvKubeconfig + " to use a cluster")
 }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// flock takes the lock of an open file without waiting, and reports whether it
-// got it. The system lets go of it when the process ends, however it ends.
+// flock takes the lock of an open file without waiting, and reports whether it has got the lock. The operating system
+// releases the lock when the process ends.
 func flock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

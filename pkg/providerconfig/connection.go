@@ -24,14 +24,13 @@ const (
 	ReasonUnauthorized event.Reason = "ConnectionUnauthorized"
 )
 
-// WithLimits reports the state of connections in the condition Connected of their
-// configurations and in events: once for all objects that share a connection. The set
-// is that of managed.WithLimits, and the names of its connections are kind, namespace
-// and name of a configuration, such as "ProviderConfig/default/prod". By default the
-// state is not reported.
+// WithLimits reports the state of connections in the condition Connected of their configurations, and in events.
+// Objects that share a connection cause only one report. The set is the limit.Set that is passed to managed.WithLimits.
+// Each of its connections has the kind, namespace and name of a configuration as its name, such as
+// "ProviderConfig/default/prod". By default the state is not reported.
 func WithLimits(set *limit.Set) Option { return func(o *options) { o.limits = set } }
 
-// A connectionReport is how the state of a connection is reported.
+// A connectionReport determines how a state of a connection is reported.
 type connectionReport struct {
 	status    metav1.ConditionStatus
 	condition commonv1.ConditionReason
@@ -60,9 +59,8 @@ var connectionReports = map[string]connectionReport{
 	},
 }
 
-// unhealthyInterval is the time until the next reconcile while a connection is not
-// available. The set does not notify of a connection that is available again as long as
-// there are no calls.
+// unhealthyInterval is the time until the next reconcile while a connection is not available. It is needed because the
+// limit.Set does not report that a connection is available again while there are no calls.
 const unhealthyInterval = time.Minute
 
 // connection returns the name of the connection of a configuration.
@@ -92,7 +90,8 @@ func (r *reconciler) connectionSource() source.Source {
 	})
 }
 
-// configOf returns the configuration of the kind by the name of its connection.
+// configOf returns the name of the configuration to which a connection belongs. It returns false if the configuration
+// is of another kind.
 func (r *reconciler) configOf(connection string) (types.NamespacedName, bool) {
 	parts := strings.Split(connection, "/")
 	switch {
@@ -107,9 +106,8 @@ func (r *reconciler) configOf(connection string) (types.NamespacedName, bool) {
 	}
 }
 
-// describeConnection sets the condition Connected of config, and returns the event to
-// record if the state changed. A connection that has always been available gets no
-// condition.
+// describeConnection sets the condition Connected of config. If the state has changed, it returns the event to record.
+// If the connection was always available, it sets no condition.
 func (r *reconciler) describeConnection(config Config, k key, known *record) *event.Event {
 	conditioned, ok := config.(resource.Conditioned)
 	if !ok || r.limits == nil {
@@ -137,8 +135,7 @@ func (r *reconciler) describeConnection(config Config, k key, known *record) *ev
 	return &event.Event{Type: report.kind, Reason: report.event, Message: message, Action: "Connect"}
 }
 
-// resyncAfter returns the time until the next reconcile of a configuration that does not
-// change.
+// resyncAfter returns the time until the next reconcile of a configuration if no event occurs.
 func (r *reconciler) resyncAfter(config Config) time.Duration {
 	if c := connectionReason(config); r.limits != nil && c != "" && c != commonv1.ReasonConnectionAvailable {
 		return unhealthyInterval
@@ -147,8 +144,7 @@ func (r *reconciler) resyncAfter(config Config) time.Duration {
 	return resyncInterval
 }
 
-// connectionReason returns the reason of the condition Connected, or nothing if there is
-// none.
+// connectionReason returns the reason of the condition Connected, or "" if there is no condition.
 func connectionReason(config Config) commonv1.ConditionReason {
 	conditioned, ok := config.(resource.Conditioned)
 	if !ok {

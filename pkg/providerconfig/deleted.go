@@ -8,11 +8,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// UsedForDeletion reports whether an object that refers to a configuration is being
-// deleted, and still exists. The kinds of the objects are given as to Setup, each by an
-// empty object. The client is that of the manager, which reads from its cache and sends no
-// request. Use it with connection.Missing, to find out whether deleted credentials are
-// still needed.
+// UsedForDeletion reports whether an object that refers to the configuration is being deleted and still exists. Use it
+// with connection.Missing, to find out whether deleted credentials are still needed. As for Setup, each of users is an
+// empty object of a kind. The client should be the client of the manager, which reads from a cache and sends no
+// request.
 func UsedForDeletion(ctx context.Context, c client.Client, kinds Kinds, users []User, config Config) (bool, error) {
 	configs, err := newConfigKinds(kinds, c)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	moormeta "github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// EnqueueUsers returns a handler with which the controller of a managed kind, given by
-// an empty object, watches a kind of configuration: when a configuration is created,
-// gets its finalizer, or changes its spec, the objects that refer to it are enqueued
-// with low priority. Without the handler they notice at the next retry or poll. The
-// client is that of the manager, which reads from its cache.
+// EnqueueUsers returns a handler with which the controller of a managed kind watches a kind of configuration. The
+// argument of is an empty object of the managed kind. The handler enqueues the objects that refer to a configuration
+// when the configuration is created, gets its finalizer or changes its spec. It enqueues them with low priority.
+// Without the handler, these objects are reconciled at the next retry or poll. The client should be the client of the
+// manager, which reads from a cache.
 //
-// It returns an error if a kind is not registered in the scheme of the client.
+// EnqueueUsers returns an error if a kind is not registered in the scheme of the client.
 func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {
 	configs, err := newConfigKinds(kinds, c)
 	if err != nil {
@@ -61,15 +61,14 @@ func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, 
 	}, nil
 }
 
-// affectsUsers reports whether users have to be reconciled after a change of their
-// configuration.
+// affectsUsers reports whether a change of a configuration requires a reconcile of its users.
 func affectsUsers(before, now client.Object) bool {
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
 		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName)
 }
 
-// requestsForUsers returns a request for each user of a configuration. It ignores errors
-// of a list: the users are requeued and polled anyway.
+// requestsForUsers returns a request for each user of a configuration. If the list fails, it returns no requests,
+// because the users are also retried and polled.
 func requestsForUsers(
 	ctx context.Context, c client.Client, configs configKinds, gvk schema.GroupVersionKind, config client.Object,
 ) []reconcile.Request {
@@ -90,8 +89,8 @@ func requestsForUsers(
 	return requests
 }
 
-// eachUser calls do for every object of a kind that uses the configuration k, until do
-// returns an error, and returns that error. The objects must not be changed.
+// eachUser calls do for each object of a kind that uses the configuration k. If do returns an error, eachUser stops and
+// returns this error. The objects must not be changed.
 func eachUser(
 	ctx context.Context, r client.Reader, s *runtime.Scheme, configs configKinds, gvk schema.GroupVersionKind, k key,
 	do func(User) error,

@@ -15,15 +15,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// finalizerRetryDelays is the schedule by which Get waits for the finalizer of a new
-// configuration. It is usually there after some milliseconds.
+// finalizerRetryDelays are the delays between the reads by which Get waits for the finalizer of a new configuration.
+// The finalizer is usually added within some milliseconds.
 var finalizerRetryDelays = []time.Duration{
 	10 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond,
 	80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond,
 }
 
-// A Reader reads objects and knows their kinds. Every client.Client is one; that of
-// a manager reads from its cache and sends no request.
+// A Reader reads objects and returns their kinds. Every client.Client implements it. The client of a manager reads from
+// a cache and sends no request.
 type Reader interface {
 	client.Reader
 	GroupVersionKindFor(obj runtime.Object) (schema.GroupVersionKind, error)
@@ -35,29 +35,27 @@ type GetOption func(*getOptions)
 // getOptions holds the options of Get.
 type getOptions struct{ unprotected bool }
 
-// WithoutProtection lets Get return a configuration that has no finalizer, or that is
-// being deleted: for a provider that does not use Setup. A configuration may then be
-// deleted while it is in use.
+// WithoutProtection lets Get return a configuration that has no finalizer or is being deleted. Use it in a provider
+// that does not call Setup. A configuration may then be deleted while it is in use.
 func WithoutProtection() GetOption {
 	return func(o *getOptions) { o.unprotected = true }
 }
 
-// Get returns the configuration that an object refers to, of the type that is given
-// in kinds. A namespaced configuration is read from the namespace of the object only.
+// Get returns the configuration to which an object refers. Its type is one of the types in kinds. A namespaced
+// configuration is read only from the namespace of the object. The caller may modify the result.
 //
-// It returns an error for which one of these functions reports true:
+// For the following errors, one of these functions returns true:
 //
-//   - IsInvalid: the object refers to no configuration, or to a kind that is not
-//     among the given ones, or has no namespace where one is needed;
-//   - IsMissing: the configuration does not exist;
-//   - IsLeaving: it is being deleted, and the object has not used it yet. An object
-//     that is being deleted itself, or that has a finalizer, may go on: the deletion
-//     waits for it;
-//   - IsNotReady: it has no finalizer yet, and the object has not used it yet. Setup
-//     adds one at once, so Get waits for up to 630 ms; if it is still missing then, the
-//     provider does not call Setup, or its manager does not run.
+//   - IsInvalid: the object refers to no configuration, or to a kind that is not in kinds. Or a namespace is needed and
+//     the object has none.
+//   - IsMissing: the configuration does not exist.
+//   - IsLeaving: the configuration is being deleted, and the object has not used it yet.
+//   - IsNotReady: the configuration has no finalizer yet, and the object has not used it yet. Setup adds the finalizer
+//     at once, so Get waits up to 630 ms for it. If the finalizer is missing after that, the provider does not call
+//     Setup, or its manager does not run.
 //
-// Any other error is a failed read. The caller may modify the result.
+// Get does not return IsLeaving and IsNotReady errors for an object that is being deleted or has a finalizer, because
+// such an object may have used the configuration before. Any other error is a failed read.
 func Get(ctx context.Context, r Reader, mg resource.Object, kinds Kinds, o ...GetOption) (Config, error) {
 	var options getOptions
 	for _, set := range o {
@@ -94,7 +92,7 @@ func Get(ctx context.Context, r Reader, mg resource.Object, kinds Kinds, o ...Ge
 	}
 }
 
-// read gets a configuration. The error satisfies IsMissing if it does not exist.
+// read gets a configuration. If the configuration does not exist, IsMissing is true for the error.
 func read(ctx context.Context, r Reader, k key, kind *kindInfo) (Config, error) {
 	config, err := kind.newObject()
 	if err != nil {
@@ -113,8 +111,7 @@ func read(ctx context.Context, r Reader, k key, kind *kindInfo) (Config, error) 
 
 // mayBeUsing reports whether an object may have used its configuration before.
 func mayBeUsing(u User) bool {
-	// An external name proves nothing: a user may have set it, or a reconciler in
-	// this pass.
+	// An external name does not prove it, because a user or a reconciler in this pass may have set it.
 	return !u.GetDeletionTimestamp().IsZero() || len(u.GetFinalizers()) > 0
 }
 
@@ -130,7 +127,7 @@ func checkUsable(c Config, k key) error {
 	}
 }
 
-// An errorReason is the reason for which Get returns no configuration.
+// An errorReason is the reason why Get returns no configuration.
 type errorReason int
 
 const (
@@ -140,7 +137,7 @@ const (
 	notReady
 )
 
-// A configError is an error that Get callers can classify.
+// A configError is an error that the IsX functions of this package classify.
 type configError struct {
 	reason                errorReason
 	message               string
@@ -152,7 +149,7 @@ func (k key) newError(p errorReason, why string) error {
 	return &configError{reason: p, message: why, kind: k.kind, namespace: k.namespace, name: k.name}
 }
 
-// Error returns the configuration and the reason.
+// Error returns the name of the configuration and the reason.
 func (r *configError) Error() string {
 	switch {
 	case r.reason == invalid && r.kind == "":
@@ -166,8 +163,8 @@ func (r *configError) Error() string {
 	}
 }
 
-// IsInvalid reports whether err says that an object refers to no configuration that
-// could exist. Its spec has to be corrected.
+// IsInvalid reports whether err says that the reference of an object cannot lead to a configuration. A user has to
+// correct the spec of the object.
 func IsInvalid(err error) bool { return hasReason(err, invalid) }
 
 // IsMissing reports whether err says that a configuration does not exist.

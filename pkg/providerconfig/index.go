@@ -15,7 +15,7 @@ type user struct {
 	name      string
 }
 
-// String returns the kind and the name.
+// String returns the kind and the name of the user.
 func (u user) String() string {
 	if u.namespace == "" {
 		return u.kind.Kind + " " + u.name
@@ -24,8 +24,8 @@ func (u user) String() string {
 	return u.kind.Kind + " " + u.namespace + "/" + u.name
 }
 
-// An index maps users to configurations and back. It keeps no entry of an object that is
-// gone. It is safe for concurrent use.
+// An index maps users to configurations, and configurations to users. It has no entries for objects that are gone. It
+// is safe for concurrent use.
 type index struct {
 	mu            sync.RWMutex
 	configByUser  map[user]key
@@ -37,9 +37,9 @@ func newIndex() *index {
 	return &index{configByUser: map[user]key{}, usersByConfig: map[key]map[user]struct{}{}}
 }
 
-// set records the configuration that a user refers to, or that it refers to none, and
-// returns the configurations whose number of users changed. It does nothing once ctx,
-// that of the watch, has ended: events may arrive late.
+// set records to which configuration a user refers, or that it refers to none. It returns the configurations whose
+// number of users has changed. The ctx is the context of the watch. After it has ended, set does nothing, because
+// events may arrive late.
 func (i *index) set(ctx context.Context, u user, k key, refers bool) []key {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -103,7 +103,7 @@ func (i *index) count(k key) int {
 	return len(i.usersByConfig[k])
 }
 
-// firstNames returns at most that many names of users of a configuration, sorted.
+// firstNames returns the first names of users of a configuration in sorted order, at most the given number.
 func (i *index) firstNames(k key, most int) []string {
 	names := i.names(k)
 	slices.Sort(names)

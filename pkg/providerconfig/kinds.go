@@ -11,38 +11,37 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// FinalizerName is the finalizer that keeps a configuration while it is in use.
+// FinalizerName is the finalizer that protects a configuration from deletion while it is in use.
 const FinalizerName = "in-use.moorage.dev"
 
-// A UserCounter has the number of objects that refer to it in its status.
-// commonv1.ProviderConfigStatus implements it.
+// A UserCounter is a configuration whose status contains the number of its users. commonv1.ProviderConfigStatus
+// implements it.
 type UserCounter interface {
 	GetUsers() int64
 	SetUsers(n int64)
 }
 
-// A Config is the configuration of a provider. If it is a resource.Conditioned as well,
-// the condition Terminating says why its deletion waits.
+// A Config is the configuration of a provider. If it is also a resource.Conditioned, its condition Terminating says why
+// its deletion waits.
 type Config interface {
 	client.Object
 	UserCounter
 }
 
-// A User is an object that may refer to a configuration: a managed resource.
+// A User is an object that may refer to a configuration, such as a managed resource.
 type User interface {
 	client.Object
 	resource.ProviderConfigReferencer
 }
 
-// Kinds are the kinds of configuration of one provider, each given by an empty
-// object of it. At least one of them is required. A reference says by its kind which
-// one is meant; without a kind it means the namespaced one, or the other if there is
-// no namespaced one.
+// Kinds contains an empty object of each kind of configuration of a provider. At least one kind is required. The kind
+// in a reference selects one of them. A reference without a kind selects the namespaced kind, or the cluster-scoped
+// kind if there is no namespaced kind.
 type Kinds struct {
-	// Namespaced is the kind whose objects are in a namespace, and used there.
+	// Namespaced is the kind whose configurations are used by the objects in their namespace.
 	Namespaced Config
 
-	// Cluster is the kind whose objects are used by all namespaces.
+	// Cluster is the kind whose configurations are used by the objects in all namespaces.
 	Cluster Config
 }
 
@@ -70,7 +69,7 @@ func (k *kindInfo) newObject() (Config, error) {
 	return c, nil
 }
 
-// A kindResolver returns the kind of an object. A client is one.
+// A kindResolver returns the kind of an object. Every client implements it.
 type kindResolver interface {
 	GroupVersionKindFor(obj runtime.Object) (schema.GroupVersionKind, error)
 }
@@ -78,8 +77,7 @@ type kindResolver interface {
 // configKinds holds the kinds of configuration of one provider, the namespaced one first.
 type configKinds []*kindInfo
 
-// newConfigKinds returns the kinds that k gives, or an error if there is none or a kind
-// is not registered.
+// newConfigKinds returns the kinds in k. It returns an error if k is empty or a kind is not registered.
 func newConfigKinds(k Kinds, resolver kindResolver) (configKinds, error) {
 	var kinds configKinds
 	for _, kind := range []kindInfo{{empty: k.Namespaced, namespaced: true}, {empty: k.Cluster}} {
@@ -104,8 +102,8 @@ func isNil(c Config) bool {
 	return c == nil || reflect.ValueOf(c).Kind() == reflect.Pointer && reflect.ValueOf(c).IsNil()
 }
 
-// resolveReference returns the configuration that u refers to and its kind. The error
-// satisfies IsInvalid if no such configuration can exist.
+// resolveReference returns the configuration to which u refers, and its kind. If such a configuration cannot exist,
+// IsInvalid is true for the error.
 func (k configKinds) resolveReference(u User) (key, *kindInfo, error) {
 	ref := u.GetProviderConfigReference()
 	if ref == nil || ref.Name == "" {
@@ -128,7 +126,7 @@ func (k configKinds) resolveReference(u User) (key, *kindInfo, error) {
 	}
 }
 
-// byName returns the kind of that name, the first kind if the name is empty, or nil.
+// byName returns the kind with the name, or nil if there is none. If the name is empty, it returns the first kind.
 func (k configKinds) byName(kind string) *kindInfo {
 	for _, one := range k {
 		if kind == one.gvk.Kind || kind == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 )
 
-// read returns a configuration and its record, or nil if it does not exist. It reads from
-// the cache, or from the API server if the cache has been stale for several passes.
+// read returns a configuration and its record. It returns nil if the configuration does not exist. It reads from the
+// cache, or from the API server if the cache was stale for several passes.
 func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Config, *record, error) {
 	config, err := r.get(ctx, r.client, name)
 	if config == nil {
@@ -35,7 +35,7 @@ func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (Confi
 	return config, known, nil
 }
 
-// get returns nil if there is no such configuration.
+// get returns a configuration, or nil if it does not exist.
 func (r *reconciler) get(ctx context.Context, from client.Reader, name types.NamespacedName) (Config, error) {
 	config, err := r.kind.newObject()
 	if err != nil {
@@ -48,9 +48,9 @@ func (r *reconciler) get(ctx context.Context, from client.Reader, name types.Nam
 	return config, nil
 }
 
-// ignoreReplaced returns nil for the error of a write to a configuration that is gone or
-// was replaced: that causes an event of its own. The response to the write does not prove
-// it, so it reads the configuration from the API server.
+// ignoreReplaced returns nil for the error of a write if the configuration is gone or was replaced, because an event
+// then causes the next reconcile. The response to the write does not prove this, so ignoreReplaced reads the
+// configuration from the API server.
 func (r *reconciler) ignoreReplaced(ctx context.Context, config Config, err error) error {
 	if !kerrors.IsInvalid(err) && !gone.Answered(err, config.GetName()) {
 		return err

@@ -24,12 +24,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// ReasonInUse is the reason of the event that reports that the deletion of a
-// configuration waits for its users.
+// ReasonInUse is the reason of an event that says that the deletion of a configuration waits for its users.
 const ReasonInUse event.Reason = "InUse"
 
 const (
-	retryDelay     = freshness.RetryDelay // also while the users are not known yet
+	retryDelay     = freshness.RetryDelay // also while the index is not synced
 	resyncInterval = 10 * time.Minute     // without an event; sends no request
 	maxNamedUsers  = 3                    // users that a message names
 )
@@ -50,8 +49,8 @@ type reconciler struct {
 	limits    *limit.Set // nil if WithLimits is not used
 }
 
-// Reconcile reconciles one configuration. It requeues after a conflict without an error:
-// the other write causes an event.
+// Reconcile reconciles one configuration. After a conflict it returns no error, because the conflicting write causes an
+// event.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	config, known, err := r.read(ctx, request.NamespacedName)
 	if err != nil {
@@ -110,8 +109,7 @@ func (r *reconciler) reconcileConfig(ctx context.Context, config Config, known *
 	return r.updateStatus(ctx, config, k, known)
 }
 
-// release removes the finalizer of a deleted configuration if the cache confirms that it
-// has no users.
+// release removes the finalizer of a deleted configuration, if the cache contains no users of it.
 func (r *reconciler) release(ctx context.Context, config Config, k key, known *record) (time.Duration, error) {
 	unused, err := r.tracker.confirmUnused(ctx, k)
 	if err != nil || !unused {
@@ -131,8 +129,8 @@ func (r *reconciler) release(ctx context.Context, config Config, k key, known *r
 	return retryDelay, nil // until the cache shows the deletion, or only finalizers of others
 }
 
-// updateStatus writes the number of users, and the users that deletion waits for, if they
-// changed and the last write is at least the interval ago.
+// updateStatus writes the number of users, and the users for which a deletion waits. It writes only if these have
+// changed and the interval since the last write is over.
 func (r *reconciler) updateStatus(ctx context.Context, config Config, k key, known *record) (time.Duration, error) {
 	base, ok := config.DeepCopyObject().(client.Object)
 	if !ok {
@@ -165,8 +163,8 @@ func (r *reconciler) updateStatus(ctx context.Context, config Config, k key, kno
 	return after, nil
 }
 
-// describe sets the number of users and the condition Terminating of config. It reports
-// whether the wait for users is new, and whether anything changed.
+// describe sets the number of users and the condition Terminating of config. It reports whether the deletion has begun
+// to wait for users, and whether anything has changed.
 func (r *reconciler) describe(config Config, k key, known *record) (newWait, changed bool) {
 	users := int64(r.tracker.index.count(k))
 	changed = config.GetUsers() != users
@@ -189,7 +187,7 @@ func (r *reconciler) describe(config Config, k key, known *record) (newWait, cha
 	return old.Reason != commonv1.ReasonInUse && !known.waitReported, changed || !old.Equal(now)
 }
 
-// describeUsers returns the number of users and the names of the first of them.
+// describeUsers returns a text with the number of users and the names of the first users.
 func (r *reconciler) describeUsers(k key) string {
 	n, names := r.tracker.index.count(k), r.tracker.index.firstNames(k, maxNamedUsers)
 	noun := "users"
@@ -204,8 +202,8 @@ func (r *reconciler) describeUsers(k key) string {
 	return fmt.Sprintf("%d %s: %s%s", n, noun, strings.Join(names, ", "), more)
 }
 
-// patchStatus patches the difference between base and config in the status. A patch that
-// changed nothing, because the CRD lacks the fields, is not repeated.
+// patchStatus patches the differences between base and config in the status. If a patch has changed nothing, because
+// the CRD lacks the fields, patchStatus does not repeat it.
 func (r *reconciler) patchStatus(ctx context.Context, config Config, base client.Object, known *record) error {
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 	body, err := patch.Data(config)

@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/internal/freshness"
 )
 
-// A record is the in-memory state of one configuration. It is dropped with the
-// configuration. One worker at a time uses it.
+// A record is the in-memory state of one configuration. It is removed when the configuration is gone. Only one worker
+// at a time uses it.
 type record struct {
 	freshness.Record
 
@@ -20,8 +20,8 @@ type record struct {
 	connection commonv1.ConditionReason // reported by the last event
 }
 
-// IsStale reports whether version is older than the last write of this process. The
-// response to the write that removes the last finalizer need not have a newer version.
+// IsStale reports whether version is older than the last write of this process. It also returns true for the version
+// from which the last finalizer was removed, because the API server need not return a newer version for this write.
 func (r *record) IsStale(version string) bool {
 	return r.Record.IsStale(version) || r.released != "" && r.released == version
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// WithRetiredFinalizers names finalizers that another runtime left on configurations,
-// such as "in-use.crossplane.io", and that no process removes any more. Such a finalizer
-// is removed once the configuration has [FinalizerName]. On a configuration that was
-// deleted before it got that, a retired finalizer takes its place, and is removed when
-// the last user is gone. By default there are none.
+// WithRetiredFinalizers sets the names of finalizers that another runtime has added to configurations, such as
+// "in-use.crossplane.io", and that no process removes any more. By default there are none. A retired finalizer is
+// removed when the configuration has [FinalizerName].
+//
+// If a configuration was deleted before it got [FinalizerName], the retired finalizer protects it instead. It is
+// removed when the last user is gone.
 func WithRetiredFinalizers(names ...string) Option {
 	return func(o *options) { o.retired = append(o.retired, names...) }
 }
 
-// A retiredFinalizer is removed, and never added.
+// A retiredFinalizer is a finalizer that is removed and never added.
 type retiredFinalizer struct {
 	resource.Finalizer
 	name string

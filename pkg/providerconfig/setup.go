@@ -40,17 +40,17 @@ type options struct {
 	retired  []string
 }
 
-// WithLogger sets the logger. The default discards everything.
+// WithLogger sets the logger. By default nothing is logged.
 func WithLogger(l logging.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithRecorder sets the recorder of events. The default is a recorder of the manager.
+// WithRecorder sets the recorder of events. The default is the event recorder of the manager.
 func WithRecorder(r event.Recorder) Option { return func(o *options) { o.recorder = r } }
 
 // WithClock sets the clock. The default is the system clock.
 func WithClock(c clock.PassiveClock) Option { return func(o *options) { o.clock = c } }
 
-// WithCountInterval sets the least time between two writes of the number of users of one
-// configuration. The default, also for a value that is not positive, is five seconds.
+// WithCountInterval sets the minimum time between two writes of the number of users of a configuration. The default is
+// five seconds. A value that is not positive is ignored.
 func WithCountInterval(d time.Duration) Option {
 	return func(o *options) {
 		if d > 0 {
@@ -59,19 +59,18 @@ func WithCountInterval(d time.Duration) Option {
 	}
 }
 
-// WithGate lets CRDs be installed and removed while the provider runs: configurations
-// are protected, and users counted, while their kinds are served. A kind that is known
-// not to be served has no users. By default all kinds have to be served when the manager
-// starts. The gate has to belong to the same manager, and to be added to it.
+// WithGate lets CRDs be installed and removed while the provider runs. While the CRDs of configurations and users are
+// served, configurations are protected and users are counted. A kind that is known not to be served has no users. By
+// default all kinds have to be served when the manager starts. The gate must use the same manager, and must be added to
+// it.
 func WithGate(g *crdgate.Gate) Option { return func(o *options) { o.gate = g } }
 
-// Setup adds a controller for each kind of configuration to a manager. It protects the
-// configurations while they are in use, and counts their users: objects of the kinds of
-// users, each given by an empty object. It sends no request while nothing changes; a
-// changed number of users is written at most once in five seconds.
+// Setup adds a controller for each kind of configuration to a manager. The controller protects configurations while
+// they are in use, and counts their users. Each of users is an empty object of a kind whose objects may refer to a
+// configuration. The controller sends no request while nothing changes. It writes a changed number of users at most
+// once in five seconds.
 //
-// It returns an error if a kind or its list is not registered in the scheme of the
-// manager.
+// Setup returns an error if a kind or its list is not registered in the scheme of the manager.
 func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	chosen := options{logger: logging.NewNopLogger(), clock: clock.RealClock{}, interval: 5 * time.Second}
 	for _, set := range o {
@@ -94,8 +93,8 @@ func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {
 	return nil
 }
 
-// unservedBy returns a function that reports whether a kind is known not to be served.
-// Without a gate every kind is taken to be served.
+// unservedBy returns a function that reports whether a kind is known not to be served. Without a gate the function
+// returns false for all kinds.
 func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	if gate != nil {
 		return gate.Absent
@@ -104,7 +103,7 @@ func unservedBy(gate *crdgate.Gate) func(schema.GroupVersionKind) bool {
 	return func(schema.GroupVersionKind) bool { return false }
 }
 
-// add registers a watch of every kind of users with the manager, or with the gate.
+// add adds a watch of each kind of users to the manager, or to the gate if there is one.
 func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error {
 	for _, of := range users {
 		gvk, err := m.GetClient().GroupVersionKindFor(of)
@@ -129,15 +128,14 @@ func (t *tracker) add(m manager.Manager, users []User, gate *crdgate.Gate) error
 	return nil
 }
 
-// A withoutLeaderElection is a runnable that does not wait for leadership, so that a
-// standby replica knows the users.
+// A withoutLeaderElection is a runnable that does not wait for leadership, so that the index of a standby replica is up
+// to date.
 type withoutLeaderElection struct{ manager.RunnableFunc }
 
 // NeedLeaderElection returns false.
 func (withoutLeaderElection) NeedLeaderElection() bool { return false }
 
-// add registers the controller of a kind of configuration with the manager, or with the
-// gate.
+// add adds the controller of a kind of configuration to the manager, or to the gate if there is one.
 func add(m manager.Manager, kind *kindInfo, t *tracker, chosen options) error {
 	name := "providerconfig/" + strings.ToLower(kind.gvk.GroupKind().String())
 	r := &reconciler{

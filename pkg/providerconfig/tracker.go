@@ -19,8 +19,8 @@ import (
 // A queue is the queue of a controller.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// A tracker watches the users through the cache, keeps the index, and enqueues the
-// configurations whose users changed.
+// A tracker watches the users through the cache and updates the index. It enqueues the configurations whose users have
+// changed.
 type tracker struct {
 	kinds  configKinds
 	cache  cache.Cache
@@ -45,7 +45,7 @@ func newTracker(
 	}
 }
 
-// watchUsers keeps the index for one kind of users until ctx ends.
+// watchUsers updates the index for one kind of users until ctx ends.
 func (t *tracker) watchUsers(ctx context.Context, gvk schema.GroupVersionKind, of User) error {
 	informer, err := t.cache.GetInformer(ctx, of)
 	if err != nil {
@@ -74,7 +74,7 @@ func (t *tracker) stopTracking(gvk schema.GroupVersionKind) {
 	t.enqueue(t.index.clear(gvk.GroupKind()))
 }
 
-// setSynced records whether the index has all users of a kind.
+// setSynced records whether the index contains all users of a kind.
 func (t *tracker) setSynced(gvk schema.GroupVersionKind, complete bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,8 +115,8 @@ func (t *tracker) enqueue(keys []key) {
 	}
 }
 
-// source returns a source that enqueues the configurations of a kind whose users change.
-// It enqueues nothing at the start: a controller reconciles all of its objects then.
+// source returns a source that enqueues the configurations of a kind whose users change. It enqueues nothing at the
+// start, because a controller then reconciles all its objects.
 func (t *tracker) source(kind string) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		t.mu.Lock()
@@ -134,7 +134,7 @@ func (t *tracker) source(kind string) source.Source {
 	})
 }
 
-// synced reports whether the index has all users of all served kinds.
+// synced reports whether the index contains all users of all served kinds.
 func (t *tracker) synced() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -147,9 +147,8 @@ func (t *tracker) synced() bool {
 	return true
 }
 
-// confirmUnused reports whether the cache has no user of a configuration. The index
-// follows the cache with a delay; an object that was reconciled with the configuration is
-// in the cache for certain.
+// confirmUnused reports whether the cache contains no user of a configuration. It does not use the index, which is
+// updated after the cache. An object that was reconciled with the configuration is always in the cache.
 func (t *tracker) confirmUnused(ctx context.Context, k key) (bool, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -169,8 +168,7 @@ func (t *tracker) confirmUnused(ctx context.Context, k key) (bool, error) {
 // errFound ends a search.
 var errFound = errors.New("found")
 
-// hasUser reports whether the cache has an object of the kind that uses the
-// configuration.
+// hasUser reports whether the cache contains an object of the kind that uses the configuration.
 func (t *tracker) hasUser(ctx context.Context, gvk schema.GroupVersionKind, k key) (bool, error) {
 	err := eachUser(ctx, t.cache, t.scheme, t.kinds, gvk, k, func(User) error { return errFound })
 	if errors.Is(err, errFound) {

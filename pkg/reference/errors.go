@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// maxNameLength is how much of a name an error shows: the greatest length of a valid one.
+	// maxNameLength is the maximum length of a name in an error. It equals the maximum length of a valid name.
 	maxNameLength = 253
 
-	// maxErrorLength is the greatest length of an error's text, in bytes.
+	// maxErrorLength is the maximum length of the text of an error in bytes.
 	maxErrorLength = 1024
 
-	// maxCycleMembers is how many members of a cycle an error names.
+	// maxCycleMembers is the maximum number of members of a cycle in an error.
 	maxCycleMembers = 4
 )
 
 // A Referent is the object that a reference refers to.
 type Referent struct {
-	// GroupKind of the referent. The group is empty if the reader does not know it.
+	// GroupKind of the referent. The group is empty if the kind is not registered in the scheme of the reader.
 	GroupKind schema.GroupKind
 
-	// Namespace of the referent. Empty if it is cluster-scoped.
+	// Namespace of the referent. It is empty if the referent is cluster-scoped.
 	Namespace string
 
-	// Name of the referent. Empty if a selector matches nothing.
+	// Name of the referent. It is empty if a selector matches nothing.
 	Name string
 }
 
@@ -50,10 +50,10 @@ func (r Referent) String() string {
 	}
 }
 
-// A Reason says why a reference is not resolved.
+// A Reason is the reason why a reference is not resolved.
 type Reason string
 
-// Why a reference waits.
+// Reasons why a reference waits.
 const (
 	// ReasonNotFound: the referent does not exist.
 	ReasonNotFound Reason = "ReferentNotFound"
@@ -61,17 +61,17 @@ const (
 	// ReasonDeleting: the referent is being deleted.
 	ReasonDeleting Reason = "ReferentDeleting"
 
-	// ReasonNoValue: the external name, or the field, of the referent is empty.
+	// ReasonNoValue: the external name of the referent, or the referenced field, is empty.
 	ReasonNoValue Reason = "ReferentNotReady"
 
 	// ReasonNoMatch: the selector matches nothing.
 	ReasonNoMatch Reason = "NothingSelected"
 )
 
-// Why a reference is refused.
+// Reasons why a reference is refused.
 const (
-	// ReasonNotGranted: the referent is in another namespace, where it does not
-	// exist or does not allow the reference. The error does not distinguish the two.
+	// ReasonNotGranted: the referent is in another namespace. It does not exist there, or it does not allow the reference.
+	// The error does not distinguish these two cases.
 	ReasonNotGranted Reason = "ReferenceNotGranted"
 
 	// ReasonSelf: the object refers to itself.
@@ -84,20 +84,20 @@ const (
 	ReasonMalformed Reason = "MalformedReference"
 )
 
-// A WaitingError says that a reference is not resolved yet. The referring object
-// needs no change: it is reconciled again when the referent changes. The text has at
-// most 1024 bytes, and of the referent only the name.
+// A WaitingError means that a reference is not resolved yet. The referring object need not be changed: it is reconciled
+// again when the referent changes. The text has at most 1024 bytes. The name of the referent is the only data of the
+// referent in it.
 type WaitingError struct {
-	// Referent that the object waits for. It has no name if a selector matches nothing.
+	// Referent is the object for which the referring object waits. It has no name if a selector matches nothing.
 	Referent Referent
 
-	// Reason is one of those why a reference waits.
+	// Reason is the reason why the reference is not resolved yet.
 	Reason Reason
 
 	from Referent
 }
 
-// Error returns the referent and the reason.
+// Error returns a text with the referent and the reason.
 func (e *WaitingError) Error() string {
 	switch e.Reason {
 	case ReasonNotFound:
@@ -112,7 +112,7 @@ func (e *WaitingError) Error() string {
 	}
 }
 
-// grantHint returns the annotation that referents in another namespace need, or nothing.
+// grantHint returns the annotation that a referent in another namespace needs, or "" if none is needed.
 func (e *WaitingError) grantHint() string {
 	if !isCrossNamespace(e.from, e.Referent.Namespace) {
 		return ""
@@ -121,25 +121,24 @@ func (e *WaitingError) grantHint() string {
 	return " and has the annotation " + requiredGrant(e.from)
 }
 
-// A RefusedError says that a reference cannot be resolved as it is: a user has to
-// change the referring object or its referent. The text has at most 1024 bytes, and of
-// other objects only their names.
+// A RefusedError means that a reference cannot be resolved until a user changes the referring object or its referent.
+// The text has at most 1024 bytes. The names of other objects are the only data of these objects in it.
 type RefusedError struct {
-	// Referent that is refused.
+	// Referent is the object to which the refused reference refers.
 	Referent Referent
 
-	// Reason is one of those why a reference is refused.
+	// Reason is the reason why the reference is refused.
 	Reason Reason
 
-	// Cycle starts with the referring object and its referent, and names each member
-	// once. It is nil for other reasons.
+	// Cycle contains each member of the cycle once, for ReasonCycle. It starts with the referring object and its referent.
+	// It is nil for other reasons.
 	Cycle []Referent
 
 	from   Referent
 	detail string
 }
 
-// Error returns the problem and how to fix it.
+// Error returns a text with the problem and the way to fix it.
 func (e *RefusedError) Error() string {
 	switch e.Reason {
 	case ReasonNotGranted:
@@ -193,7 +192,7 @@ func requiredGrant(from Referent) string {
 	return meta.AnnotationKeyAllowReferencesFrom + ": " + quote(from.Namespace)
 }
 
-// quote quotes text of a user, which may be long and contain any bytes.
+// quote quotes a text from a user, which may be long and contain any bytes.
 func quote(v string) string {
 	if len(v) > 2*maxNameLength+1 {
 		v = strings.ToValidUTF8(v[:2*maxNameLength+1], "") + "…"
@@ -226,8 +225,8 @@ func IsWaiting(err error) bool {
 	return ok
 }
 
-// AsWaiting returns the referent that err waits for, if err is or wraps a WaitingError.
-// If there are several, it returns the first.
+// AsWaiting returns the referent of a WaitingError. It returns false if err neither is nor wraps a WaitingError. If err
+// wraps several, AsWaiting returns the referent of the first.
 func AsWaiting(err error) (Referent, bool) {
 	var w *WaitingError
 	if !errors.As(err, &w) {
@@ -244,8 +243,8 @@ func IsRefused(err error) bool {
 	return ok
 }
 
-// AsRefused returns the refused referent, if err is or wraps a RefusedError. If there are
-// several, it returns the first.
+// AsRefused returns the referent of a RefusedError. It returns false if err neither is nor wraps a RefusedError. If err
+// wraps several, AsRefused returns the referent of the first.
 func AsRefused(err error) (Referent, bool) {
 	var r *RefusedError
 	if !errors.As(err, &r) {
@@ -255,8 +254,8 @@ func AsRefused(err error) (Referent, bool) {
 	return r.Referent, true
 }
 
-// ReasonOf returns why the reference is not resolved, if err is or wraps a
-// WaitingError or a RefusedError, and nothing otherwise.
+// ReasonOf returns the reason of a WaitingError or a RefusedError. If err neither is nor wraps such an error, ReasonOf
+// returns "".
 func ReasonOf(err error) Reason {
 	var w *WaitingError
 	if errors.As(err, &w) {

@@ -11,9 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// An ExtractValueFn returns the value of a reference to the object, or nothing while
-// the object does not have it. It must not change the object. The functions of this
-// package are safe for concurrent use.
+// An ExtractValueFn returns the value of a reference from the referenced object. It returns "" while the object does
+// not have the value. It must not change the object. The functions of this package are safe for concurrent use.
 type ExtractValueFn func(o client.Object) string
 
 // ExternalName extracts the external name of a managed resource.
@@ -21,9 +20,8 @@ func ExternalName() ExtractValueFn {
 	return func(o client.Object) string { return meta.GetExternalName(o) }
 }
 
-// Typed extracts with a function that wants an object of a certain type, be it a
-// struct such as *Stream or an interface such as resource.Managed. An object of
-// another type has no value.
+// Typed returns a function that calls extract for an object of type T, and returns "" for objects of other types. T is
+// a struct type such as *Stream, or an interface such as resource.Managed.
 func Typed[T client.Object](extract func(T) string) ExtractValueFn {
 	return func(o client.Object) string {
 		t, ok := o.(T)
@@ -35,15 +33,14 @@ func Typed[T client.Object](extract func(T) string) ExtractValueFn {
 	}
 }
 
-// Field extracts the field with the supplied path in the object's JSON, such as
+// Field returns a function that extracts the field at a path in the object's JSON, such as
 //
 //	status.atProvider.arn
 //	status.addresses[0].host
 //	metadata.annotations[example.org/id]
 //
-// Strings are returned unchanged, numbers and booleans as in JSON. A missing field, an
-// object and a list have no value. Field panics if the path is malformed; ParseField
-// returns an error.
+// A string is returned unchanged. A number or boolean is returned as in JSON. For a missing field, an object or a list
+// the function returns "". Field panics if the path is malformed. Use ParseField to get an error instead.
 func Field(path string) ExtractValueFn {
 	extract, err := ParseField(path)
 	if err != nil {
@@ -70,8 +67,8 @@ func ParseField(path string) (ExtractValueFn, error) {
 	}, nil
 }
 
-// ExtractParamPath extracts status.atProvider.PATH if the value is observed, and
-// spec.forProvider.PATH otherwise. Like Field it panics if the path is malformed.
+// ExtractParamPath returns Field for status.atProvider.PATH if isObservation is true, and for spec.forProvider.PATH
+// otherwise. Like Field it panics if the path is malformed.
 func ExtractParamPath(path string, isObservation bool) ExtractValueFn {
 	if isObservation {
 		return Field("status.atProvider." + path)
@@ -90,8 +87,7 @@ func unstructuredOf(o client.Object) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 }
 
-// parsePath splits a path into keys and indices. A key in brackets may contain anything
-// but a closing bracket.
+// parsePath splits a path into keys and indices. A key in brackets may contain any characters except a closing bracket.
 func parsePath(path string) ([]string, error) {
 	var out []string
 
@@ -161,7 +157,7 @@ func lookup(value any, segments []string) any {
 	return value
 }
 
-// scalarText returns the text of a scalar, or nothing for another value.
+// scalarText returns the text of a scalar, or "" for another value.
 func scalarText(value any) string {
 	switch v := value.(type) {
 	case string:

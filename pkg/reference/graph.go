@@ -7,13 +7,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// maxSearched is how many objects a search for a cycle visits. Longer cycles are not
-// found: their members wait like any others.
+// maxSearched is the maximum number of objects that a search for a cycle visits. The search does not find longer
+// cycles. Their members wait like other objects.
 const maxSearched = 1024
 
-// A Graph records which objects wait for which referents, to find cycles. Each Tracker
-// has one; trackers that share one, by WithGraph, find cycles across several kinds. It is
-// safe for concurrent use.
+// A Graph records which objects wait for which referents, in order to find cycles. Each Tracker has a Graph. Trackers
+// that share a Graph (see WithGraph) find cycles across their kinds. A Graph is safe for concurrent use.
 type Graph struct {
 	mu    sync.Mutex
 	edges map[Referent][]Referent
@@ -24,7 +23,7 @@ func NewGraph() *Graph {
 	return &Graph{edges: map[Referent][]Referent{}}
 }
 
-// set replaces the referents that the object waits for.
+// set replaces the referents for which an object waits.
 func (g *Graph) set(from Referent, to []Referent) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,8 +37,8 @@ func (g *Graph) set(from Referent, to []Referent) {
 	g.edges[from] = to
 }
 
-// cycle returns the shortest cycle that starts with from, which waits for to, or nil if
-// to does not wait for from.
+// cycle returns the shortest cycle that begins with from and to. The object from waits for to. If to does not wait for
+// from, directly or indirectly, cycle returns nil.
 func (g *Graph) cycle(from, to Referent) []Referent {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,8 +71,8 @@ func path(before map[Referent]Referent, first, last Referent) []Referent {
 	return out
 }
 
-// dependenciesIn returns the object that waits, and the referents that it waits for,
-// according to an error and all errors that it wraps. A member of a cycle waits as well.
+// dependenciesIn returns the waiting object and the referents for which it waits. It finds them in the error and all
+// errors that the error wraps. A member of a cycle waits as well.
 func dependenciesIn(err error) (from Referent, to []Referent) {
 	switch e := err.(type) { //nolint:errorlint // The tree is walked here, node by node.
 	case nil:

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// A scope says whether the objects of a kind are namespaced.
+// A scope is whether the objects of a kind are namespaced.
 type scope int
 
 const (
@@ -20,9 +20,9 @@ const (
 	scopeNamespace
 )
 
-// kindOf returns the kind of an object, or of the items of a list. It asks the reader if
-// that is a client, and the object otherwise. If neither knows, it uses the Go type, for
-// messages and comparisons.
+// kindOf returns the kind of an object, or of the items of a list. If the reader is a client, kindOf uses the scheme of
+// the client. Otherwise it uses the kind in the object. If neither has the kind, it uses the Go type, for messages and
+// comparisons.
 func kindOf(r client.Reader, o runtime.Object) schema.GroupVersionKind {
 	gvk, known := lookupKind(r, o)
 	if !known {
@@ -38,7 +38,7 @@ func kindOf(r client.Reader, o runtime.Object) schema.GroupVersionKind {
 	return gvk
 }
 
-// lookupKind returns the kind of o if the reader knows it.
+// lookupKind returns the kind of o, if the reader is a client that can determine it.
 func lookupKind(r client.Reader, o runtime.Object) (gvk schema.GroupVersionKind, known bool) {
 	var err error
 
@@ -56,7 +56,7 @@ func lookupKind(r client.Reader, o runtime.Object) (gvk schema.GroupVersionKind,
 	return gvk, err == nil && gvk.Kind != ""
 }
 
-// scopeOf returns the scope of a kind if the reader is a client that knows it.
+// scopeOf returns the scope of a kind, if the reader is a client that can determine it.
 func scopeOf(r client.Reader, gvk schema.GroupVersionKind) scope {
 	if rec, ok := r.(*Recorder); ok {
 		return scopeOf(rec.reader, gvk)
@@ -86,8 +86,8 @@ func scopeOf(r client.Reader, gvk schema.GroupVersionKind) scope {
 	}
 }
 
-// newLike returns a new, empty object of the type of o. Reading into an object that is
-// not empty would merge maps.
+// newLike returns a new, empty object of the type of o. It is needed because a read into an object that is not empty
+// would merge maps.
 func newLike[T runtime.Object](o T) T {
 	out := reflect.New(reflect.TypeOf(o).Elem()).Interface().(T)
 	if gvk := o.GetObjectKind().GroupVersionKind(); !gvk.Empty() {

@@ -12,8 +12,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// retryInterval is the interval at which a failed watch is retried, and at which the
-// informer of a watched kind is checked.
+// retryInterval is the interval at which a failed watch is retried. It is also the interval at which the watcher checks
+// whether the informer of its kind has stopped.
 const retryInterval = 10 * time.Second
 
 // errNoReaders ends the attempts to watch a kind.
@@ -31,10 +31,9 @@ type kindWatcher struct {
 	informer cache.Informer // nil if there is none
 }
 
-// run watches the kind until the context ends, or its informer has stopped and no owner
-// reads the kind. The cache stops informers of kinds that are no longer served. If such a
-// kind is served again, only a new informer notices: a waiting owner need not read before
-// that.
+// run watches the kind until the context ends, or until its informer has stopped and no owner reads the kind. The cache
+// stops the informer of a kind that is no longer served. If the kind is served again, run must get a new informer,
+// because a waiting owner need not read before an event.
 func (f *kindWatcher) run(ctx context.Context) {
 	for {
 		informer, registration, err := f.register(ctx)
@@ -52,8 +51,7 @@ func (f *kindWatcher) run(ctx context.Context) {
 	}
 }
 
-// register registers the event handler with the informer of the kind, and retries until
-// that succeeds.
+// register adds the event handler to the informer of the kind. It retries until this succeeds.
 func (f *kindWatcher) register(
 	ctx context.Context,
 ) (cache.Informer, toolscache.ResourceEventHandlerRegistration, error) {
@@ -65,7 +63,7 @@ func (f *kindWatcher) register(
 	)
 	err := wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
 		var err error
-		// The reads wait for the sync of the informer; the watch need not.
+		// The watch does not wait until the informer has synced, because the reads wait for it.
 		informer, err = f.cache.GetInformer(ctx, f.exampleObject(), cache.BlockUntilSynced(false))
 		if err == nil {
 			registration, err = informer.AddEventHandler(f.handler)
@@ -101,7 +99,7 @@ func (f *kindWatcher) waitUntilStopped(ctx context.Context, informer cache.Infor
 	}
 }
 
-// exampleObject returns an object of the form in which the kind is read.
+// exampleObject returns an object of the form in which owners read the kind: typed, unstructured or metadata only.
 func (f *kindWatcher) exampleObject() client.Object {
 	f.handler.tracker.mu.Lock()
 	defer f.handler.tracker.mu.Unlock()
@@ -117,8 +115,8 @@ func (f *kindWatcher) setInformer(informer cache.Informer) {
 	f.informer = informer
 }
 
-// hasReaders reports whether an owner reads the kind, in any form. If none does, the next
-// read starts another kindWatcher.
+// hasReaders reports whether an owner reads the kind, in any form. If it returns false, the next read starts another
+// kindWatcher.
 func (f *kindWatcher) hasReaders() bool {
 	t := f.handler.tracker
 	t.mu.Lock()

@@ -8,8 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// The known values of policies. An unknown value is an error, not the default: it is
-// usually misspelled.
+// The known values of policies. An unknown value is usually misspelled, so it is an error and not the default.
 var (
 	resolvePolicies    = []commonv1.ResolvePolicy{"", commonv1.ResolvePolicyAlways, commonv1.ResolvePolicyIfNotPresent}
 	resolutionPolicies = []commonv1.ResolutionPolicy{
@@ -17,7 +16,7 @@ var (
 	}
 )
 
-// unknownPolicyValue describes an unknown value of a policy, or returns nothing.
+// unknownPolicyValue describes an unknown value in a policy. It returns "" if all values are known.
 func unknownPolicyValue(p *commonv1.ReferencePolicy) string {
 	switch {
 	case p == nil:
@@ -72,8 +71,8 @@ func asSlice(ref *commonv1.NamespacedReference) []commonv1.NamespacedReference {
 	return []commonv1.NamespacedReference{*ref}
 }
 
-// isTolerated reports whether an optional reference may stay without a value. A malformed
-// reference and a failed read are errors all the same.
+// isTolerated reports whether an optional reference may remain without a value after err. It returns false for a
+// malformed reference and a failed read.
 func isTolerated(p *commonv1.ReferencePolicy, err error) bool {
 	if !p.IsOptional() {
 		return false

@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// A query is a validated request: it holds all that needs no read.
+// A query is a validated request. It contains everything that can be determined without a read.
 type query struct {
 	c             client.Reader
 	from          client.Object
@@ -33,7 +33,7 @@ type query struct {
 	currentValues []string
 }
 
-// query returns the query of a request, or an error if it lacks the type of the referent.
+// query returns the query for a request. It returns an error if the request does not contain the type of the referent.
 func (r *APIResolver) query(to To, selects bool, extract ExtractValueFn, held ...string) (*query, error) {
 	switch {
 	case selects && to.List == nil:
@@ -99,8 +99,8 @@ func (q *query) resolve(ctx context.Context, ref commonv1.NamespacedReference) (
 	return q.value(o)
 }
 
-// hasValueOf reports whether the referring object already has the value of the referent.
-// The deletion of the referent does not matter then.
+// hasValueOf reports whether the referring object already has the value of the referent. In this case the reference
+// resolves even while the referent is being deleted.
 func (q *query) hasValueOf(o client.Object) bool {
 	value := q.extract(o)
 
@@ -135,8 +135,7 @@ func (q *query) value(o client.Object) (string, error) {
 	return "", q.waiting(to, ReasonNoValue)
 }
 
-// candidates returns the objects that the selector may choose, sorted by name. There is
-// at least one if the error is nil.
+// candidates returns the objects that the selector may choose, sorted by name. If there is none, it returns an error.
 func (q *query) candidates(ctx context.Context, s *commonv1.NamespacedSelector) ([]client.Object, error) {
 	to := q.referent(s.Namespace, "")
 	if err := q.validate(to); err != nil {
@@ -195,8 +194,8 @@ func sharesController(a, b metav1.Object) bool {
 	return ca != nil && cb != nil && ca.UID == cb.UID
 }
 
-// choose returns the object that a selector chooses among the candidates: the one of the
-// existing reference if there is one and the policy is not Always, or else the first.
+// choose returns the object that a selector chooses among the candidates. It returns the object of the existing
+// reference, if this object is a candidate and the policy is not Always. Otherwise it returns the first candidate.
 func (q *query) choose(
 	objs []client.Object, earlier *commonv1.NamespacedReference, p *commonv1.ReferencePolicy,
 ) client.Object {
@@ -229,8 +228,8 @@ func (q *query) refersTo(ref commonv1.NamespacedReference, o client.Object) bool
 		o.GetNamespace() == cmp.Or(ref.Namespace, q.self.Namespace))
 }
 
-// referenceTo returns a reference to the object: the existing one, which may have a
-// policy, if it refers to the object.
+// referenceTo returns a reference to the object. If the earlier reference refers to the object, it returns the earlier
+// reference, which may have a policy.
 func (q *query) referenceTo(o client.Object, earlier *commonv1.NamespacedReference) commonv1.NamespacedReference {
 	if earlier != nil && q.refersTo(*earlier, o) {
 		return *earlier
@@ -244,7 +243,7 @@ func (q *query) referenceTo(o client.Object, earlier *commonv1.NamespacedReferen
 	return ref
 }
 
-// referent returns the referent that a namespace and a name in the spec stand for.
+// referent returns the referent for a namespace and a name in the spec.
 func (q *query) referent(namespace, name string) Referent {
 	if q.scope == scopeCluster {
 		namespace = ""
@@ -255,8 +254,8 @@ func (q *query) referent(namespace, name string) Referent {
 	return Referent{q.kind, namespace, name}
 }
 
-// validate returns an error for a referent that cannot be read, or would be read as
-// another one. The name is empty for a selector.
+// validate returns an error for a referent that cannot be read, or whose name would lead to another object. The name is
+// empty for a selector.
 func (q *query) validate(to Referent) error {
 	if to.Namespace == "" && q.scope == scopeNamespace {
 		return q.refused(to, ReasonMalformed, "a cluster-scoped object has to name the namespace")
@@ -270,10 +269,11 @@ func (q *query) validate(to Referent) error {
 	return nil
 }
 
-// isGranted reports whether the object is cluster-scoped, in the namespace of the
-// referring object, or grants the reference. The namespace of the object counts, not that
-// of the request; an object of a namespaced kind without a namespace counts as in the
-// namespace of the request.
+// isGranted reports whether the referring object may refer to o. This is the case if o is cluster-scoped, is in the
+// namespace of the referring object, or allows the reference by its annotation.
+//
+// The namespace of o is compared, not the namespace of the request. If o has no namespace although its kind is
+// namespaced, the namespace of the request is used.
 func (q *query) isGranted(o client.Object, lookedIn string) bool {
 	namespace := o.GetNamespace()
 	if namespace == "" && q.scope == scopeNamespace {
@@ -293,13 +293,13 @@ func (q *query) isGranted(o client.Object, lookedIn string) bool {
 	return false
 }
 
-// isCrossNamespace reports whether a reference leaves the namespace of the referring
-// object. A cluster-scoped object has none.
+// isCrossNamespace reports whether a reference leads to another namespace. The namespace is empty for a cluster-scoped
+// referent, to which no reference is cross-namespace.
 func isCrossNamespace(from Referent, namespace string) bool {
 	return namespace != "" && namespace != from.Namespace
 }
 
-// isSelf reports whether the object is the referring one.
+// isSelf reports whether the object is the referring object.
 func (q *query) isSelf(o client.Object) bool {
 	if uid := q.from.GetUID(); uid != "" && uid == o.GetUID() {
 		return true

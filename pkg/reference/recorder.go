@@ -21,13 +21,12 @@ import (
 
 var _ client.Reader = &Recorder{}
 
-// A Recorder is a client.Reader for one pass of one owner. The kinds that it reads are
-// watched from then on, so the provider needs the permission to list and watch them.
-// Secrets and ConfigMaps are never watched: to read them is an error. Give it a
-// reader that reads from the cache of the Tracker's Source: the watch is then the
-// one that the cache has already.
+// A Recorder is a client.Reader that records the reads of one pass of one owner. The Tracker watches the kinds that the
+// Recorder has read, so the provider needs permission to list and watch these kinds. Secrets and ConfigMaps are never
+// watched, so a read of them returns an error. The wrapped reader should read from the cache that is passed to
+// Tracker.Source. Then the watch is the watch that the cache already has.
 //
-// It is safe for concurrent use if its reader is.
+// A Recorder is safe for concurrent use if its reader is.
 type Recorder struct {
 	tracker *Tracker
 	owner   types.NamespacedName
@@ -38,8 +37,7 @@ type Recorder struct {
 	done atomic.Bool
 }
 
-// Get reads an object. The owner is enqueued when that object is created, changed or
-// deleted.
+// Get reads an object. From then on the owner is enqueued when the object is created, changed or deleted.
 func (r *Recorder) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	gvk, err := r.watchable(obj)
 	if err != nil {
@@ -63,9 +61,8 @@ func (r *Recorder) Get(ctx context.Context, key client.ObjectKey, obj client.Obj
 	return err
 }
 
-// List reads a list. The owner is enqueued when an object in the namespace starts or
-// stops matching the label selector, or matches it and changes. Field selectors are
-// ignored.
+// List reads a list. From then on the owner is enqueued when an object in the namespace starts or stops matching the
+// label selector, and when a matching object changes. Field selectors do not restrict this.
 func (r *Recorder) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := r.watchable(list)
 	if err != nil {
@@ -92,10 +89,9 @@ func (r *Recorder) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return err
 }
 
-// Done ends the pass. From now on the owner is enqueued for changes of the objects and
-// lists that this pass read, and for nothing else. The error is that of the pass,
-// unchanged, or nil: it says which referents the owner waits for. Later reads with the
-// Recorder are not recorded.
+// Done ends the pass. The argument is the unchanged error of the pass, or nil. It contains the referents for which the
+// owner waits. From now on the owner is enqueued only for changes of the objects and lists that this pass has read.
+// Later reads with the Recorder are not recorded.
 func (r *Recorder) Done(err error) {
 	r.done.Store(true)
 
@@ -108,7 +104,7 @@ func (r *Recorder) Done(err error) {
 		return
 	}
 
-	// The reads of a pass that started later are kept.
+	// Keep the reads of a pass that has started later.
 	t.pruneReads(r.owner, o, func(pass uint64) bool { return pass >= r.pass })
 
 	self, to := dependenciesIn(err)
@@ -118,8 +114,8 @@ func (r *Recorder) Done(err error) {
 	t.setDependencies(o, self, to)
 }
 
-// watchable returns the kind of an object, or of the items of a list, and an error if the
-// kind must not be watched.
+// watchable returns the kind of an object, or of the items of a list. It returns an error if the kind must not be
+// watched.
 func (r *Recorder) watchable(o runtime.Object) (schema.GroupVersionKind, error) {
 	gvk, err := apiutil.GVKForObject(o, r.tracker.scheme)
 	if err != nil {
@@ -138,7 +134,7 @@ func (r *Recorder) watchable(o runtime.Object) (schema.GroupVersionKind, error) 
 	return gvk, nil
 }
 
-// recordRead records a read, unless the pass is done.
+// recordRead records a read, unless Done was called.
 func (r *Recorder) recordRead(e readKey, read runtime.Object, s labels.Selector) error {
 	t := r.tracker
 	t.mu.Lock()
@@ -159,8 +155,8 @@ func (r *Recorder) recordRead(e readKey, read runtime.Object, s labels.Selector)
 	return nil
 }
 
-// ensureWatch starts a watch of the kind unless there is one. It does not watch a kind
-// that is not served: the owner retries the read.
+// ensureWatch starts a watch of the kind, unless it is already watched. It does not watch a kind that is not served,
+// because the owner retries the read.
 func (r *Recorder) ensureWatch(gvk schema.GroupVersionKind, err error) {
 	if gone.Unserved(err) {
 		return
@@ -171,8 +167,7 @@ func (r *Recorder) ensureWatch(gvk schema.GroupVersionKind, err error) {
 	r.tracker.watchKind(gvk)
 }
 
-// recordVersion records the version of an object that was read: an event about the same
-// version enqueues nothing.
+// recordVersion records the version of an object that was read. An event for the same version enqueues nothing.
 func (r *Recorder) recordVersion(e readKey, version string) {
 	r.tracker.mu.Lock()
 	defer r.tracker.mu.Unlock()

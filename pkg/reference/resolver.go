@@ -8,38 +8,36 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
-// To is the type of the referent. The objects are examples: they are not changed. Give
-// empty ones.
+// To is the type of a referent. Its values are empty objects, which are not changed.
 type To struct {
-	// Managed is the type of the referent. It is needed for a reference.
+	// Managed is an empty object of the referent's type. It is required for a reference.
 	Managed client.Object
 
-	// List is the type of a list of referents. It is needed for a selector.
+	// List is an empty list of the referent's type. It is required for a selector.
 	List client.ObjectList
 }
 
-// A ResolutionRequest asks for the value of a reference, or of a selector. The zero
-// value asks for nothing: the response is empty.
+// A ResolutionRequest requests the value of a reference or of a selector. For the zero value the response is empty.
 type ResolutionRequest struct {
-	// CurrentValue is the value that the referring object has.
+	// CurrentValue is the value that the referring object currently has.
 	CurrentValue string
 
-	// Reference to the referent. If there is a selector too, it is what the
-	// selector chose earlier.
+	// Reference is the reference to the referent. If Selector is set too, Reference is the object that the selector has
+	// chosen earlier.
 	Reference *commonv1.NamespacedReference
 
-	// Selector that chooses the referent.
+	// Selector chooses the referent.
 	Selector *commonv1.NamespacedSelector
 
 	// To is the type of the referent.
 	To To
 
-	// Extract returns the value. Nil is ExternalName.
+	// Extract returns the value from the referent. The default is ExternalName.
 	Extract ExtractValueFn
 }
 
-// IsNoOp reports whether there is nothing to do: there is no reference and no selector,
-// or there is a value and no policy asks to resolve it again.
+// IsNoOp reports whether the request has nothing to resolve. This is the case if there is no reference and no selector.
+// It is also the case if there is a current value, and no policy demands to resolve it again.
 func (r ResolutionRequest) IsNoOp() bool {
 	if r.Reference == nil && r.Selector == nil {
 		return true
@@ -58,34 +56,35 @@ type ResolutionResponse struct {
 	// ResolvedValue is the value.
 	ResolvedValue string
 
-	// ResolvedReference is the reference of the request, or a reference to the object
-	// that the selector chose. Its namespace is empty if it is that of the referring
-	// object. It may share memory with the request.
+	// ResolvedReference is the reference of the request, or a reference to the object that the selector has chosen. Its
+	// namespace is empty if the referent is in the namespace of the referring object. It may share memory with the
+	// request.
 	ResolvedReference *commonv1.NamespacedReference
 }
 
-// A MultiResolutionRequest asks for the values of a list of references, or of a
-// selector. The zero value asks for nothing: the response is empty.
+// A MultiResolutionRequest requests the values of a list of references or of a selector. For the zero value the
+// response is empty.
 type MultiResolutionRequest struct {
-	// CurrentValues are the values that the referring object has.
+	// CurrentValues are the values that the referring object currently has.
 	CurrentValues []string
 
-	// References to the referents. If there is a selector too, they are what the
-	// selector chose earlier.
+	// References are the references to the referents. If Selector is set too, References are the objects that the selector
+	// has chosen earlier.
 	References []commonv1.NamespacedReference
 
-	// Selector that chooses all referents that it matches.
+	// Selector chooses all referents that it matches.
 	Selector *commonv1.NamespacedSelector
 
 	// To is the type of the referents.
 	To To
 
-	// Extract returns a value. Nil is ExternalName.
+	// Extract returns the value from a referent. The default is ExternalName.
 	Extract ExtractValueFn
 }
 
-// IsNoOp reports whether there is nothing to do: there is no reference and no selector,
-// or there are values, not fewer than references, and no policy asks to resolve them again.
+// IsNoOp reports whether the request has nothing to resolve. This is the case if there are no references and no
+// selector. It is also the case if there are current values, at least as many as references, and no policy demands to
+// resolve them again.
 func (r MultiResolutionRequest) IsNoOp() bool {
 	if len(r.References) == 0 && r.Selector == nil {
 		return true
@@ -107,12 +106,11 @@ func (r MultiResolutionRequest) always() bool {
 
 // A MultiResolutionResponse holds the values to set in the spec of the referring object.
 type MultiResolutionResponse struct {
-	// ResolvedValues are the values, in the order of the references. Optional
-	// references without a value are left out.
+	// ResolvedValues are the values in the order of the references. Optional references without a value are left out.
 	ResolvedValues []string
 
-	// ResolvedReferences are the references of the request, or references to the
-	// objects that the selector chose, sorted by name. They may share memory with the request.
+	// ResolvedReferences are the references of the request, or references to the objects that the selector has chosen,
+	// sorted by name. They may share memory with the request.
 	ResolvedReferences []commonv1.NamespacedReference
 }
 
@@ -123,25 +121,23 @@ type APIResolver struct {
 	from client.Object
 }
 
-// NewAPIResolver returns a resolver for the references of from, usually a
-// resource.Managed, that reads with c. If c is a Recorder, cycles are found and
-// from is enqueued when a referent changes. It does not change from.
+// NewAPIResolver returns a resolver for the references of the object from, which is usually a resource.Managed. The
+// resolver reads with c. If c is a Recorder, the resolver finds cycles, and from is enqueued when a referent changes.
+// The resolver does not change from.
 func NewAPIResolver(c client.Reader, from client.Object) *APIResolver {
 	return &APIResolver{c: c, from: from}
 }
 
-// Resolve returns the value of the request. It returns a current value without a
-// read, unless the policy is Always.
+// Resolve returns the value of the reference or selector of the request. If there is a current value, Resolve returns
+// it without a read, unless the policy is Always.
 //
-// A selector chooses among the objects that it matches, that are not being
-// deleted and that grant the reference: the one that was chosen earlier, unless
-// the selector's policy is Always, and otherwise the one whose name sorts first.
-// It never chooses the referring object.
+// A selector chooses among the objects that match it, are not being deleted and allow the reference. It never chooses
+// the referring object. Unless its policy is Always, it chooses the same object as before if this object is still among
+// them. Otherwise it chooses the object whose name sorts first.
 //
-// For an optional reference whose referent is missing, not ready, not granted or part
-// of a cycle, it returns neither a value nor an error. An unknown policy is refused
-// even if there is a current value. Otherwise it returns an error for which IsWaiting
-// or IsRefused is true, or that of a failed read, and a response with the current value.
+// For an error, the response contains the current value. The error is an IsWaiting error, an IsRefused error or a
+// failed read. An unknown policy is refused even if there is a current value. If an optional reference's referent is
+// missing, not ready, not allowed or part of a cycle, Resolve returns neither a value nor an error.
 func (r *APIResolver) Resolve(ctx context.Context, req ResolutionRequest) (ResolutionResponse, error) {
 	kept := ResolutionResponse{ResolvedValue: req.CurrentValue, ResolvedReference: req.Reference}
 	if err := r.checkPolicies(req.To, asSlice(req.Reference), req.Selector); err != nil {
@@ -174,8 +170,7 @@ func (r *APIResolver) Resolve(ctx context.Context, req ResolutionRequest) (Resol
 	return applyPolicy(kept, value, req.Selector.Policy, err)
 }
 
-// applyPolicy sets the value in the response, and drops an error that the policy
-// tolerates.
+// applyPolicy sets the value in the response. It drops an error that the policy tolerates.
 func applyPolicy(
 	rsp ResolutionResponse, value string, p *commonv1.ReferencePolicy, err error,
 ) (ResolutionResponse, error) {
@@ -187,8 +182,8 @@ func applyPolicy(
 	return rsp, nil
 }
 
-// ResolveMultiple is Resolve for several referents, with these differences: a selector
-// chooses all candidates, and all required references must have a value.
+// ResolveMultiple is like Resolve, but for several referents. A selector chooses all candidates, and all required
+// references must have a value.
 func (r *APIResolver) ResolveMultiple(
 	ctx context.Context, req MultiResolutionRequest,
 ) (MultiResolutionResponse, error) {

@@ -16,21 +16,22 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// referentPriority is below the priority of changes by users and above that of polls: an
-// owner that waits for its referent is usually being created.
+// referentPriority is the priority of owners that are enqueued because of a referent. It is below the priority of
+// changes by users, and above the priority of polls, because an owner that waits for its referent is usually being
+// created.
 const referentPriority = -10
 
-// Source returns a source for the tracker's controller. Once the controller has
-// started it, it watches each kind that an owner reads, with the informer of the cache,
-// and enqueues the affected owners. If the cache removes that informer, because the kind
-// is not served for a while, the source uses the new one within ten seconds. It stops
-// with the controller, and leaves the informers to their other users. A controller that
-// is started again needs a new source of the same tracker.
+// Source returns a source for the tracker's controller. After the controller has started it, the source watches each
+// kind that an owner reads, with the informers of the cache. It enqueues the owners that have read a changed object.
+//
+// If the cache removes an informer, because its kind is not served for a while, the source uses the new informer within
+// ten seconds. The source stops with the controller, and does not remove informers, because others may use them. A
+// controller that is started again needs a new source of the same tracker.
 func (t *Tracker) Source(c cache.Cache) source.TypedSource[reconcile.Request] {
 	return &trackerSource{tracker: t, cache: c}
 }
 
-// A trackerSource is a source that is not started.
+// A trackerSource is a source that has not been started.
 type trackerSource struct {
 	tracker *Tracker
 	cache   cache.Cache
@@ -60,7 +61,7 @@ func (f *trackerSource) Start(ctx context.Context, q workqueue.TypedRateLimiting
 	return nil
 }
 
-// An activeSource is a source that was started.
+// An activeSource is a source that has been started.
 type activeSource struct {
 	watchers   map[schema.GroupVersionKind]*kindWatcher // the started ones
 	startWatch func(gvk schema.GroupVersionKind, example client.Object)
@@ -85,8 +86,7 @@ func (t *Tracker) removeWatch(w *activeSource) {
 	delete(t.sources, w)
 }
 
-// watchKind starts a watch of a kind that an owner reads, in every source that does not
-// watch it.
+// watchKind starts a watch of a kind that an owner reads. It does so in each source that does not watch the kind yet.
 func (t *Tracker) watchKind(gvk schema.GroupVersionKind) {
 	k := t.kinds[gvk]
 	if k == nil {
@@ -110,7 +110,7 @@ type eventHandler struct {
 
 var _ toolscache.ResourceEventHandler = &eventHandler{}
 
-// OnAdd handles an object that was created, or existed before the watch.
+// OnAdd enqueues the owners that are affected by a new object. The object may also have existed before the watch.
 func (e *eventHandler) OnAdd(obj any, isInInitialList bool) {
 	o, ok := obj.(client.Object)
 	if !ok {
@@ -124,7 +124,7 @@ func (e *eventHandler) OnAdd(obj any, isInInitialList bool) {
 	e.enqueue(change{gvk: e.gvk, new: o}, priority)
 }
 
-// OnUpdate handles an object that may have changed.
+// OnUpdate enqueues the owners that are affected by a change of an object. It ignores a resync.
 func (e *eventHandler) OnUpdate(oldObj, newObj any) {
 	before, ok := oldObj.(client.Object)
 	if !ok {
@@ -141,7 +141,8 @@ func (e *eventHandler) OnUpdate(oldObj, newObj any) {
 	e.enqueue(change{gvk: e.gvk, old: before, new: after}, referentPriority)
 }
 
-// OnDelete handles a deleted object, also if the watch missed the deletion.
+// OnDelete enqueues the owners that are affected by the deletion of an object. It does so even if the watch has missed
+// the deletion.
 func (e *eventHandler) OnDelete(obj any) {
 	if missed, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = missed.Obj
@@ -158,7 +159,7 @@ func (e *eventHandler) enqueue(c change, priority int) {
 	}
 }
 
-// addWithPriority adds a request, with the priority if the queue supports it.
+// addWithPriority adds a request. It sets the priority if the queue supports priorities.
 func addWithPriority(q workqueue.TypedRateLimitingInterface[reconcile.Request], r reconcile.Request, priority int) {
 	if pq, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 		pq.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, r)

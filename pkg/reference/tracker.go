@@ -12,13 +12,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Tracker records which other objects the objects of one controller, its owners, read
-// while their references were resolved, and enqueues the owners when those change.
+// A Tracker records which referents the objects of one controller read to resolve their references. These objects are
+// called owners. When a referent changes, the Tracker enqueues its owners.
 //
-// It records only the reads of the last pass of each owner. With the policy
-// IfNotPresent an owner whose references are resolved reads nothing: it uses no memory
-// and is not enqueued. With Always an owner reads, and is enqueued, as long as it
-// exists. A Tracker is safe for concurrent use.
+// The Tracker records only the reads of the last pass of each owner. With the policy IfNotPresent, an owner whose
+// references are resolved reads nothing, so it uses no memory and is not enqueued. With the policy Always, an owner
+// reads and is enqueued as long as it exists. A Tracker is safe for concurrent use.
 type Tracker struct {
 	scheme *runtime.Scheme
 	graph  *Graph
@@ -46,24 +45,24 @@ type readKey struct {
 	selector string
 }
 
-// kindReaders are the owners that read a kind.
+// A kindReaders holds the owners that read a kind.
 type kindReaders struct {
 	example client.Object
 	objects map[types.NamespacedName]map[types.NamespacedName]string // object, owner: version read
 	lists   map[string]map[string]*listReaders                       // namespace, selector
 }
 
-// listReaders are the owners that listed with a selector.
+// A listReaders holds the owners that have listed with a selector.
 type listReaders struct {
 	selector labels.Selector
 	owners   map[types.NamespacedName]struct{}
 }
 
-// A TrackerOption changes a Tracker.
+// A TrackerOption configures a Tracker.
 type TrackerOption func(t *Tracker)
 
-// WithGraph sets a graph that trackers share. The default is a graph of its own, which
-// finds cycles within one kind.
+// WithGraph sets a graph that several trackers share. By default each tracker has its own graph, which finds cycles
+// within one kind.
 func WithGraph(g *Graph) TrackerOption {
 	return func(t *Tracker) { t.graph = g }
 }
@@ -73,8 +72,7 @@ func WithLogger(l logging.Logger) TrackerOption {
 	return func(t *Tracker) { t.log = l }
 }
 
-// NewTracker returns a tracker for one controller. The scheme knows the types
-// that its owners read.
+// NewTracker returns a tracker for one controller. The scheme must contain the types that its owners read.
 func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 	t := &Tracker{
 		scheme:  scheme,
@@ -91,8 +89,8 @@ func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 	return t
 }
 
-// Reader returns a reader for one pass of the owner, which reads with r and records
-// the reads. The pass ends with Recorder.Done.
+// Reader returns a Recorder for one pass of the owner. The Recorder reads with r and records the reads. Call
+// Recorder.Done at the end of the pass.
 func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,8 +99,8 @@ func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder 
 	return &Recorder{tracker: t, owner: owner, reader: r, pass: t.passes}
 }
 
-// Forget removes an owner that is gone. A pass of it that is not done yet still records
-// what it reads from then on.
+// Forget removes an owner. Call it when the owner does not exist any more. If a pass of the owner has not ended, its
+// later reads are still recorded.
 func (t *Tracker) Forget(owner types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,8 +111,7 @@ func (t *Tracker) Forget(owner types.NamespacedName) {
 	}
 }
 
-// recordRead records a read of the owner. It is called before the read, so that no change
-// in between is missed.
+// recordRead records a read of the owner. Call it before the read, so that no change in between is missed.
 func (t *Tracker) recordRead(
 	name types.NamespacedName, pass uint64, e readKey, read runtime.Object, s labels.Selector,
 ) (*owner, error) {
@@ -173,8 +170,7 @@ func (k *kindReaders) add(name types.NamespacedName, e readKey, s labels.Selecto
 	in[e.selector].owners[name] = struct{}{}
 }
 
-// pruneReads removes the reads of an owner for which keep returns false, and the owner if
-// none is left.
+// pruneReads removes the reads of an owner for which keep returns false. If no read is left, it removes the owner.
 func (t *Tracker) pruneReads(name types.NamespacedName, o *owner, keep func(pass uint64) bool) {
 	for e, pass := range o.reads {
 		if keep(pass) {
@@ -215,7 +211,7 @@ func (k *kindReaders) remove(name types.NamespacedName, e readKey) {
 	}
 }
 
-// setDependencies replaces the referents that the owner waits for.
+// setDependencies replaces the referents for which the owner waits.
 func (t *Tracker) setDependencies(o *owner, self Referent, to []Referent) {
 	if o.inGraph {
 		t.graph.set(o.self, nil)
@@ -226,14 +222,13 @@ func (t *Tracker) setDependencies(o *owner, self Referent, to []Referent) {
 	}
 }
 
-// A change is an event about one object. A created object has no old state, a deleted one
-// no new state.
+// A change is an event about one object. A created object has no old state. A deleted object has no new state.
 type change struct {
 	gvk      schema.GroupVersionKind
 	old, new client.Object
 }
 
-// state returns the current state of the object, or its last one.
+// state returns the current state of the object, or the last state of a deleted object.
 func (c change) state() client.Object {
 	if c.new != nil {
 		return c.new
@@ -242,8 +237,7 @@ func (c change) state() client.Object {
 	return c.old
 }
 
-// affectedOwners returns the owners that read the changed object or a list with it, each
-// once.
+// affectedOwners returns the owners that have read the changed object or a list that contains it.
 func (t *Tracker) affectedOwners(c change) map[types.NamespacedName]struct{} {
 	o := c.state()
 	key := client.ObjectKeyFromObject(o)
@@ -276,8 +270,8 @@ func (t *Tracker) affectedOwners(c change) map[types.NamespacedName]struct{} {
 	return out
 }
 
-// match adds the owners that listed in the namespace with a selector that matches the
-// object before or after the change.
+// match adds the owners that have listed in the namespace with a selector, if the selector matches the object before or
+// after the change.
 func (k *kindReaders) match(c change, namespace string, out map[types.NamespacedName]struct{}) {
 	for _, l := range k.lists[namespace] {
 		if !l.matches(c.old) && !l.matches(c.new) {

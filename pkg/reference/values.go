@@ -2,45 +2,43 @@ package reference
 
 import "strconv"
 
-// FromPtrValue returns what v points to, or nothing if it is nil.
+// FromPtrValue returns the string to which v points, or "" if v is nil.
 func FromPtrValue(v *string) string { return from(v, asIs) }
 
 // ToPtrValue returns a pointer to v, or nil if v is empty.
 func ToPtrValue(v string) *string { return to(v, parseText) }
 
-// FromPtrValues returns what the pointers point to, in their order, with nothing
-// in the place of nil.
+// FromPtrValues returns the strings to which the pointers point, in the same order. For a nil pointer it returns "".
 func FromPtrValues(v []*string) []string { return all(v, FromPtrValue) }
 
-// ToPtrValues returns pointers to the values, in their order, with nil in the
-// place of nothing.
+// ToPtrValues returns pointers to the values, in the same order. For an empty value it returns nil.
 func ToPtrValues(v []string) []*string { return all(v, ToPtrValue) }
 
-// FromFloatPtrValue returns the number that v points to, or nothing if it is nil.
+// FromFloatPtrValue returns the number to which v points as a string, or "" if v is nil.
 func FromFloatPtrValue(v *float64) string { return from(v, formatFloat) }
 
-// ToFloatPtrValue returns a pointer to the number, or nil if v is not a number.
+// ToFloatPtrValue returns a pointer to the number in v, or nil if v is not a number.
 func ToFloatPtrValue(v string) *float64 { return to(v, parseFloat) }
 
-// FromFloatPtrValues is FromFloatPtrValue for each.
+// FromFloatPtrValues applies FromFloatPtrValue to each pointer.
 func FromFloatPtrValues(v []*float64) []string { return all(v, FromFloatPtrValue) }
 
-// ToFloatPtrValues is ToFloatPtrValue for each.
+// ToFloatPtrValues applies ToFloatPtrValue to each value.
 func ToFloatPtrValues(v []string) []*float64 { return all(v, ToFloatPtrValue) }
 
-// FromIntPtrValue returns the number that v points to, or nothing if it is nil.
+// FromIntPtrValue returns the number to which v points as a string, or "" if v is nil.
 func FromIntPtrValue(v *int64) string { return from(v, formatInt) }
 
-// ToIntPtrValue returns a pointer to the number, or nil if v is not an integer.
+// ToIntPtrValue returns a pointer to the number in v, or nil if v is not an integer.
 func ToIntPtrValue(v string) *int64 { return to(v, parseInt) }
 
-// FromIntPtrValues is FromIntPtrValue for each.
+// FromIntPtrValues applies FromIntPtrValue to each pointer.
 func FromIntPtrValues(v []*int64) []string { return all(v, FromIntPtrValue) }
 
-// ToIntPtrValues is ToIntPtrValue for each.
+// ToIntPtrValues applies ToIntPtrValue to each value.
 func ToIntPtrValues(v []string) []*int64 { return all(v, ToIntPtrValue) }
 
-// from formats the value that v points to, or returns nothing if v is nil.
+// from formats the value to which v points, or returns "" if v is nil.
 func from[T any](v *T, format func(T) string) string {
 	if v == nil {
 		return ""

@@ -12,38 +12,36 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// An AdvancedProvider gets access to any number of clusters of an object, by their IDs. It gets
-// additional data with each request, one value per AdditionalDataGenerator. Otherwise it is like a
-// ClusterAccessProvider: its methods may be called concurrently for different objects, the errors
-// to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned, and it may also be an
-// AccessWatcher and a ClusterChecker.
+// An AdvancedProvider requests access to any number of clusters of an object, which it distinguishes by ID. Each method
+// gets additional data: one value per AdditionalDataGenerator. The methods may be called concurrently for different
+// objects. Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An AdvancedProvider may also
+// implement AccessWatcher and ClusterChecker.
 type AdvancedProvider interface {
-	// Access returns the access to the cluster with an ID, once Reconcile has returned an empty
-	// result.
+	// Access returns the connection to the cluster with the ID. Call it after Reconcile has returned an empty result.
 	Access(ctx context.Context, request reconcile.Request, id string, data ...any) (Access, error)
 
-	// AccessRequest returns the AccessRequest for the cluster. If there is none, the error is a
-	// Kubernetes not-found error with its name, and may also be ErrAccessWithdrawn.
+	// AccessRequest returns the AccessRequest for the cluster with the ID. If it does not exist, the error is a Kubernetes
+	// not-found error with the name of the AccessRequest. This error may also wrap ErrAccessWithdrawn.
 	AccessRequest(
 		ctx context.Context, request reconcile.Request, id string, data ...any,
 	) (*clustersv1alpha1.AccessRequest, error)
 
-	// Reconcile requests access to all clusters of the object. An empty result and no error
-	// mean that there is access.
+	// Reconcile requests access to all clusters of the object. If it returns an empty result and no error, access to all
+	// of them is granted.
 	Reconcile(ctx context.Context, request reconcile.Request, data ...any) (reconcile.Result, error)
 
-	// ReconcileDelete releases what Reconcile has requested. An empty result and no error mean
-	// that nothing is left.
+	// ReconcileDelete releases the access that Reconcile has requested. If it returns an empty result and no error,
+	// nothing is left to release.
 	ReconcileDelete(ctx context.Context, request reconcile.Request, data ...any) (reconcile.Result, error)
 }
 
-// An AdditionalDataGenerator computes additional data of an object for an AdvancedProvider. It is
-// called in each pass, also of a deletion. Its error is an error of access.
+// An AdditionalDataGenerator computes additional data of an object for an AdvancedProvider. The reconciler calls it in
+// each pass, including the passes of a deletion. The reconciler reports its error like an error of the provider.
 type AdditionalDataGenerator[T API] func(ctx context.Context, obj T) (any, error)
 
-// A SimpleProviderAdapter is an AdvancedProvider on top of a ClusterAccessProvider. It ignores
-// additional data. It knows ClusterMCP and ClusterWorkload, or the clusters of the provider if that
-// is an AccessDetailer. Provider is required.
+// A SimpleProviderAdapter makes a ClusterAccessProvider usable as an AdvancedProvider. It ignores additional data. If
+// Provider is an AccessDetailer, the adapter supports all cluster IDs of Provider. Otherwise it supports ClusterMCP and
+// ClusterWorkload. Provider is required.
 type SimpleProviderAdapter struct{ Provider ClusterAccessProvider }
 
 // Access returns the access to a cluster of an object.
@@ -95,7 +93,7 @@ func (a SimpleProviderAdapter) Reconcile(
 	return a.Provider.Reconcile(ctx, request)
 }
 
-// CheckClusters calls the provider, if it is a ClusterChecker.
+// CheckClusters calls CheckClusters of Provider if Provider is a ClusterChecker. Otherwise it returns nil.
 func (a SimpleProviderAdapter) CheckClusters(ctx context.Context, request reconcile.Request, data ...any) error {
 	if c, ok := a.Provider.(ClusterChecker); ok {
 		return c.CheckClusters(ctx, request, data...)
@@ -111,7 +109,7 @@ func (a SimpleProviderAdapter) ReconcileDelete(
 	return a.Provider.ReconcileDelete(ctx, request)
 }
 
-// AccessSources returns the sources of the provider, none if it is no AccessWatcher.
+// AccessSources returns the sources of Provider if Provider is an AccessWatcher. Otherwise it returns nil.
 func (a SimpleProviderAdapter) AccessSources() []source.Source {
 	if w, ok := a.Provider.(AccessWatcher); ok {
 		return w.AccessSources()
@@ -120,8 +118,7 @@ func (a SimpleProviderAdapter) AccessSources() []source.Source {
 	return nil
 }
 
-// supportsExtraClusters reports whether a provider may know other clusters than ClusterMCP and
-// ClusterWorkload.
+// supportsExtraClusters reports whether a provider may support clusters besides ClusterMCP and ClusterWorkload.
 func supportsExtraClusters(p AdvancedProvider) bool {
 	a, simple := asAdapter(p)
 	_, details := a.Provider.(AccessDetailer)
@@ -129,7 +126,7 @@ func supportsExtraClusters(p AdvancedProvider) bool {
 	return !simple || details
 }
 
-// asAdapter returns the SimpleProviderAdapter that a provider is or points to.
+// asAdapter returns the provider as a SimpleProviderAdapter, if it is one or a pointer to one.
 func asAdapter(p AdvancedProvider) (SimpleProviderAdapter, bool) {
 	if to, ok := p.(*SimpleProviderAdapter); ok && to != nil {
 		return *to, true
@@ -139,8 +136,8 @@ func asAdapter(p AdvancedProvider) (SimpleProviderAdapter, bool) {
 	return a, ok
 }
 
-// SecretKeyOf returns the key of the Secret with the kubeconfig of a granted AccessRequest, the
-// zero key if there is none.
+// SecretKeyOf returns the key of the Secret that contains the kubeconfig of a granted AccessRequest. If the
+// AccessRequest is nil or names no Secret, it returns the zero key.
 func SecretKeyOf(r *clustersv1alpha1.AccessRequest) client.ObjectKey {
 	if r == nil || r.Status.SecretRef == nil {
 		return client.ObjectKey{}

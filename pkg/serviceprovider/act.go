@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
-// longRequeue is the requeue interval of an object that waits for a user or an administrator. An
-// event usually comes first.
+// longRequeue is the requeue interval of an object that waits for a user or an administrator. Usually an event causes
+// the next reconcile earlier.
 const longRequeue = 10 * time.Minute
 
 // act runs an action. It returns the outcome of the pass, or nil if the pass continues.
@@ -118,8 +118,7 @@ func (p *pass[T, C]) deletionBlockedOutcome() *outcome {
 // shortRequeue returns the requeue interval for changes that cause no event.
 func (p *pass[T, C]) shortRequeue() time.Duration { return p.r.jitter(30 * time.Second) }
 
-// deletionBlockedReason returns the reason if the object is being deleted, and otherwise an empty
-// one.
+// deletionBlockedReason returns the reason if the object is being deleted, and "" otherwise.
 func (p *pass[T, C]) deletionBlockedReason(reason string) string {
 	if p.facts.Deleted {
 		return reason
@@ -128,7 +127,7 @@ func (p *pass[T, C]) deletionBlockedReason(reason string) string {
 	return ""
 }
 
-// requestAccess requests access to the clusters. A failure sets Ready and ClusterAccessReady.
+// requestAccess requests access to the clusters. If this fails, the outcome sets Ready and ClusterAccessReady to False.
 func (p *pass[T, C]) requestAccess(ctx context.Context) *outcome {
 	o := p.failedOutcome(p.reconcileAccess(ctx), p.failureMessage(lifecycle.RequestAccess))
 	if o != nil && !o.keepReady {
@@ -138,8 +137,8 @@ func (p *pass[T, C]) requestAccess(ctx context.Context) *outcome {
 	return o
 }
 
-// failedOutcome returns an outcome that ends the pass with the error, nil without one. The message
-// is the prefix of the error. A conflict leaves Ready as it is.
+// failedOutcome returns an outcome that ends the pass with the error, or nil if err is nil. The message is the prefix
+// of the error. After a conflict, Ready is not changed.
 func (p *pass[T, C]) failedOutcome(err error, message string) *outcome {
 	if err = errors.Wrap(err, message); err != nil {
 		return &outcome{
@@ -161,8 +160,7 @@ func (p *pass[T, C]) createOrUpdate(ctx context.Context) *outcome {
 	}
 }
 
-// deleteService calls Delete of the domain. Only an empty result without an error means that it has
-// finished.
+// deleteService calls Delete of the Reconciler. Delete has finished only if it returns an empty result and no error.
 func (p *pass[T, C]) deleteService(ctx context.Context) *outcome {
 	p.domainCalled = true
 	result, err := p.r.domain.Delete(ctx, p.obj, p.config, p.clusters)
@@ -175,7 +173,7 @@ func (p *pass[T, C]) deleteService(ctx context.Context) *outcome {
 	return nil
 }
 
-// releaseAccess releases access to the clusters, after the status records it.
+// releaseAccess releases access to the clusters. It first writes the status that records the release.
 func (p *pass[T, C]) releaseAccess(ctx context.Context) *outcome {
 	p.releasingAccess = true
 	if err := p.recordRelease(ctx); err != nil {
@@ -205,8 +203,8 @@ func (p *pass[T, C]) releasingOutcome() *outcome {
 	}
 }
 
-// removeFinalizer removes our finalizer. If it was the last one, the status is not written any
-// more.
+// removeFinalizer removes our finalizer. If it was the last finalizer, the object is gone, so the status is not
+// written.
 func (p *pass[T, C]) removeFinalizer(ctx context.Context) *outcome {
 	err := resource.NewAPIFinalizer(p.r.onboarding.Client(), p.obj.Finalizer()).RemoveFinalizer(ctx, p.obj)
 	if err != nil {

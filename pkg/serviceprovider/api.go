@@ -28,12 +28,12 @@ type API interface {
 	Finalizer() string
 }
 
-// Status is the access to the status that all services have in common.
+// Status gives access to the status fields that all services have in common.
 type Status interface {
 	// GetStatus returns the status, or a pointer to it.
 	GetStatus() any
 
-	// GetConditions returns the conditions in the status, to be changed in place.
+	// GetConditions returns a pointer to the conditions in the status. The caller may change them in place.
 	GetConditions() *[]metav1.Condition
 
 	// SetPhase sets the phase in the status.
@@ -47,58 +47,59 @@ type Status interface {
 type Config interface {
 	client.Object
 
-	// PollInterval returns the interval at which objects are reconciled without an event. Zero
-	// means never.
+	// PollInterval returns the interval at which objects are reconciled without an event. Zero disables polling.
 	PollInterval() time.Duration
 }
 
-// A Reconciler implements the service; the documentation also calls it the domain. Its methods may
-// be called concurrently for different objects. The object and the configuration are copies:
-// changes of the status of the object are stored, also if an error is returned; other changes are
-// not. Secrets are removed from the messages of conditions, which have at most 1 KiB. A panic is an
-// error. A method that updates the object itself must do so before it changes the status, because
-// the response replaces the object in memory.
+// A Reconciler implements the service; the documentation also calls it the domain. Its methods may be called
+// concurrently for different objects.
+//
+// The object and the configuration are copies. The runtime stores changes of the status of the object, even if the
+// method returns an error. It ignores all other changes. A method that updates the object itself must do so before it
+// changes the status, because the response of the API server replaces the object in memory.
+//
+// The runtime removes secret values from the messages of conditions, and shortens each message to 1 KiB. It handles a
+// panic of a method like a returned error.
 type Reconciler[T API, C Config] interface {
-	// CreateOrUpdate creates or updates the service. It is called whenever the object, its
-	// configuration or its access may have changed, and at the poll interval. The object is
-	// requeued after the shortest of RequeueAfter, the poll interval, and the remaining validity of
-	// the credentials.
+	// CreateOrUpdate creates or updates the service. The runtime calls it when the object, its configuration or its access
+	// may have changed, and at the poll interval. It requeues the object after the shortest of these times: RequeueAfter
+	// of the result, the poll interval and the remaining validity of the credentials.
 	CreateOrUpdate(ctx context.Context, obj T, config C, clusters ClusterContext) (ctrl.Result, error)
 
-	// Delete deletes the service. It is called again until it returns an empty result and no error,
-	// which means that nothing is left. It is not called after that, nor while a previous runtime
-	// releases access.
+	// Delete deletes the service. The runtime calls it again until it returns an empty result and no error, which means
+	// that nothing is left. After that the runtime does not call it any more. It also does not call Delete while a
+	// previous runtime releases access.
 	Delete(ctx context.Context, obj T, config C, clusters ClusterContext) (ctrl.Result, error)
 }
 
-// A SecretWatcher is a Reconciler that refers to Secrets on the platform cluster, in the namespace
-// that SecretNamespace sets. A Secret is read when it changes, and is not cached; a deleted one has
-// only metadata. If a Secret cannot be read, all objects are reconciled without a call of the
-// method.
+// A SecretWatcher is a Reconciler that refers to Secrets on the platform cluster. SecretNamespace sets the namespace of
+// the watched Secrets. The runtime reads a Secret when it changes, and does not cache it. A deleted Secret has only
+// metadata. If the runtime cannot read a Secret, it requeues all objects and does not call the method.
 type SecretWatcher[PC Config] interface {
-	// IsReferencedSecret reports whether a change of this Secret requeues all objects. The
-	// configuration is the zero value, nil for a pointer, while there is none.
+	// IsReferencedSecret reports whether a change of the Secret requeues all objects. While there is no configuration, pc
+	// is the zero value, which is nil for a pointer.
 	IsReferencedSecret(ctx context.Context, secret *corev1.Secret, pc PC) bool
 }
 
-// A SecretMapper is a SecretWatcher that knows which objects use a Secret. A Reconciler that is
-// both is used as a SecretMapper.
+// A SecretMapper is a Reconciler that determines which objects use a Secret. It is otherwise like a SecretWatcher. If a
+// Reconciler implements both interfaces, the runtime uses only SecretMapper.
 type SecretMapper[PC Config] interface {
-	// ObjectsForSecret returns the objects that a change of this Secret requeues. The configuration
-	// is the zero value while there is none.
+	// ObjectsForSecret returns the requests of the objects that a change of the Secret requeues. While there is no
+	// configuration, pc is the zero value, which is nil for a pointer.
 	ObjectsForSecret(ctx context.Context, secret *corev1.Secret, pc PC) []reconcile.Request
 }
 
-// A ConfigMapWatcher is a Reconciler that refers to ConfigMaps on the platform cluster, in the
-// namespace that ConfigMapNamespace sets.
+// A ConfigMapWatcher is a Reconciler that refers to ConfigMaps on the platform cluster. ConfigMapNamespace sets the
+// namespace of the watched ConfigMaps.
 type ConfigMapWatcher[PC Config] interface {
-	// IsReferencedConfigMap is IsReferencedSecret for ConfigMaps.
+	// IsReferencedConfigMap reports whether a change of the ConfigMap requeues all objects. While there is no
+	// configuration, pc is the zero value, which is nil for a pointer.
 	IsReferencedConfigMap(ctx context.Context, configMap *corev1.ConfigMap, pc PC) bool
 }
 
-// A Defaulter is a Reconciler that sets defaults.
+// A Defaulter is a Reconciler that sets default values in the spec of an object.
 type Defaulter[T API] interface {
-	// Default modifies the object. Changes are stored before access is requested.
+	// Default sets defaults in the object. The runtime stores the changes before it requests access.
 	Default(ctx context.Context, obj T) error
 }
 
@@ -108,40 +109,40 @@ const (
 	ClusterWorkload = access.Workload
 )
 
-// A ClusterContext contains the clusters of one object. The platform and the onboarding cluster,
-// which all objects share, are not in it; pass them to the constructor of the Reconciler.
+// A ClusterContext contains the connections to the clusters of one object. It does not contain the platform cluster and
+// the onboarding cluster, because all objects share these. Pass these two to the constructor of the Reconciler.
 type ClusterContext struct {
-	// MCPCluster is the control plane of the user.
+	// MCPCluster is the connection to the control plane of the user.
 	MCPCluster *clusters.Cluster
 
-	// MCPAccessSecretKey is the Secret on the platform cluster with the kubeconfig of the control
-	// plane.
+	// MCPAccessSecretKey is the key of the Secret that contains the kubeconfig of the control plane. The Secret is on the
+	// platform cluster.
 	MCPAccessSecretKey client.ObjectKey
 
-	// WorkloadCluster is the cluster for workload, nil unless it was requested.
+	// WorkloadCluster is the connection to the workload cluster. It is nil if no workload cluster was requested.
 	WorkloadCluster *clusters.Cluster
 
-	// WorkloadAccessSecretKey is the Secret on the platform cluster with its kubeconfig.
+	// WorkloadAccessSecretKey is the key of the Secret that contains the kubeconfig of the workload cluster. The Secret is
+	// on the platform cluster.
 	WorkloadAccessSecretKey client.ObjectKey
 
 	all map[string]Access
 }
 
-// Cluster returns the cluster with an ID, if the object has it.
+// Cluster returns the connection to the cluster with the ID. It returns false if the object has no such cluster.
 func (c ClusterContext) Cluster(id string) (*clusters.Cluster, bool) {
 	a, ok := c.all[id]
 
 	return a.Cluster, ok
 }
 
-// Revision returns the revision of the connection to the cluster with an ID, for reconcilers that
-// keep state per connection: see clusters.Manager. It is empty if the access provider has no
-// revisions.
+// Revision returns the revision of the connection to the cluster with the ID. Reconcilers that keep state per
+// connection compare it: see clusters.Manager. It is empty if the access provider has no revisions.
 func (c ClusterContext) Revision(id string) clusters.Revision { return c.all[id].Revision }
 
-// Ref returns the cluster with an ID as an argument for a clusters.Manager whose provider knows the
-// connection by the Key of the access. It is the zero value if the object does not have the
-// cluster, or the access provider sets no Key.
+// Ref returns the cluster with the ID as an argument for the methods of a clusters.Manager. The provider of this
+// manager must identify connections by Access.Key. Ref returns the zero value if the object does not have the cluster,
+// or if the access provider sets no Key.
 func (c ClusterContext) Ref(id string) clusters.Ref {
 	a := c.all[id]
 	if a.Key == (clusters.Key{}) {
@@ -151,32 +152,33 @@ func (c ClusterContext) Ref(id string) clusters.Ref {
 	return clusters.Ref{Key: a.Key, UID: a.UID, Revision: a.Revision}
 }
 
-// A ClusterAccessProvider gets access to the clusters of an object. Its methods may be called
-// concurrently for different objects; the request names the object on the onboarding cluster.
+// A ClusterAccessProvider requests access to the clusters of an object. Its methods may be called concurrently for
+// different objects. The request names the object on the onboarding cluster.
 //
-// Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An access provider
-// may also be an AccessDetailer, an AccessWatcher and a ClusterChecker.
+// Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An access provider may also implement
+// AccessDetailer, AccessWatcher and ClusterChecker.
 type ClusterAccessProvider interface {
-	// MCPCluster returns the control plane, once Reconcile has returned an empty result.
+	// MCPCluster returns the connection to the control plane. Call it after Reconcile has returned an empty result.
 	MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error)
 
-	// MCPAccessRequest returns the AccessRequest for the control plane. If there is none, the error
-	// is a Kubernetes not-found error with its name.
+	// MCPAccessRequest returns the AccessRequest for the control plane. If it does not exist, the error is a Kubernetes
+	// not-found error with the name of the AccessRequest.
 	MCPAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error)
 
-	// WorkloadCluster returns the workload cluster, once Reconcile has returned an empty result.
+	// WorkloadCluster returns the connection to the workload cluster. Call it after Reconcile has returned an empty
+	// result.
 	WorkloadCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error)
 
-	// WorkloadAccessRequest returns the AccessRequest for the workload cluster. If there is none,
-	// the error is a Kubernetes not-found error with its name.
+	// WorkloadAccessRequest returns the AccessRequest for the workload cluster. If it does not exist, the error is a
+	// Kubernetes not-found error with the name of the AccessRequest.
 	WorkloadAccessRequest(ctx context.Context, request reconcile.Request) (*clustersv1alpha1.AccessRequest, error)
 
-	// Reconcile requests access to all clusters of the object. An empty result and no error mean
-	// that there is access.
+	// Reconcile requests access to all clusters of the object. If it returns an empty result and no error, access to all
+	// of them is granted.
 	Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error)
 
-	// ReconcileDelete releases what Reconcile has requested. An empty result and no error mean that
-	// nothing is left.
+	// ReconcileDelete releases the access that Reconcile has requested. If it returns an empty result and no error,
+	// nothing is left to release.
 	ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error)
 }
 
@@ -185,45 +187,43 @@ type Access struct {
 	// Cluster is the connection.
 	Cluster *clusters.Cluster
 
-	// SecretKey is the Secret with its kubeconfig.
+	// SecretKey is the key of the Secret that contains the kubeconfig of the cluster.
 	SecretKey client.ObjectKey
 
-	// Revision is the revision of the connection, empty if there are none.
+	// Revision is the revision of the connection. It is empty if the provider has no revisions.
 	Revision clusters.Revision
 
-	// Key is the name of the connection at its source, and UID, that of the AccessRequest,
-	// distinguishes connections of one name. Both are optional.
+	// Key is the key of the connection at its source, such as a clusters.Cache. UID is the UID of the AccessRequest. It
+	// distinguishes two connections with the same Key. Key and UID are optional.
 	Key clusters.Key
 	UID types.UID
 
-	// Expires is the time at which its credentials expire. Zero means unknown.
+	// Expires is the time at which the credentials expire. The zero time means that it is unknown.
 	Expires time.Time
 }
 
-// An AccessDetailer is a ClusterAccessProvider that has other clusters than ClusterMCP and
-// ClusterWorkload, or knows more about them.
+// An AccessDetailer is a ClusterAccessProvider that supports further clusters besides ClusterMCP and ClusterWorkload,
+// or returns all fields of Access.
 type AccessDetailer interface {
-	// Access returns the access to the cluster with an ID, once Reconcile has returned an empty
-	// result.
+	// Access returns the connection to the cluster with the ID. Call it after Reconcile has returned an empty result.
 	Access(ctx context.Context, request reconcile.Request, id string) (Access, error)
 
-	// AccessRequest returns the AccessRequest for the cluster. If there is none, the error is a
-	// Kubernetes not-found error with its name.
+	// AccessRequest returns the AccessRequest for the cluster with the ID. If it does not exist, the error is a Kubernetes
+	// not-found error with the name of the AccessRequest.
 	AccessRequest(ctx context.Context, request reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error)
 }
 
 // An AccessWatcher is a ClusterAccessProvider that watches access.
 type AccessWatcher interface {
-	// AccessSources return sources that requeue the objects whose access has changed.
+	// AccessSources returns sources that requeue the objects whose access has changed.
 	AccessSources() []source.Source
 }
 
-// A ClusterChecker is a ClusterAccessProvider or an AdvancedProvider that creates clusters for
-// objects. It is called before Reconcile for an object that is being deleted and whose status says
-// that something was created.
+// A ClusterChecker is a ClusterAccessProvider or an AdvancedProvider that creates clusters for objects. The runtime
+// calls it before Reconcile, for an object that is being deleted and whose status says that the service was created.
 type ClusterChecker interface {
-	// CheckClusters returns ErrClusterGone if a cluster that was created for the object does not
-	// exist, and Reconcile would create another one: the service is not in that.
+	// CheckClusters returns ErrClusterGone if a cluster that was created for the object does not exist any more. In this
+	// case Reconcile would create another cluster, which does not contain the service.
 	CheckClusters(ctx context.Context, request reconcile.Request, data ...any) error
 }
 
@@ -235,31 +235,32 @@ var (
 	// ErrClusterGone means that a cluster of the object does not exist.
 	ErrClusterGone = errors.New("the cluster does not exist")
 
-	// ErrAccessNotOwned means that an AccessRequest or ClusterRequest with the name of the object's
-	// has another owner. A deletion waits for it: see ReasonClusterAccessNotOwned.
+	// ErrAccessNotOwned means that the AccessRequest or ClusterRequest of the object belongs to another owner. A deletion
+	// then waits, with the reason ReasonClusterAccessNotOwned.
 	ErrAccessNotOwned = errors.New("the request for access has another owner")
 
-	// ErrAccessWithdrawn means that there is no AccessRequest any more, and that the cluster that
-	// was requested with it is being released: a provider releases access first. Providers that
-	// create clusters return it together with the Kubernetes not-found error of AccessRequest and
-	// similar methods. If the object has no other AccessRequest, its deletion continues as if one
-	// was being deleted: where the object has no condition ConditionServiceCreated that is True, a
-	// previous runtime may have begun to release access, and Delete is not called.
+	// ErrAccessWithdrawn means that the AccessRequest does not exist any more, and that the cluster that was requested for
+	// it is being released. Providers that create clusters release access before clusters. They return ErrAccessWithdrawn
+	// together with the Kubernetes not-found error of AccessRequest and similar methods.
+	//
+	// If the object has no other AccessRequest, its deletion continues as if an AccessRequest was being deleted. If
+	// ConditionServiceCreated is not True then, a previous runtime may have begun to release access, so Delete is not
+	// called.
 	ErrAccessWithdrawn = errors.New("access to the cluster was released")
 )
 
-// A DeletionPolicy is how a deletion continues without something that it needs.
+// A DeletionPolicy determines how a deletion continues if its configuration or a cluster does not exist.
 type DeletionPolicy string
 
 // The policies.
 const (
-	// DeletionBlock waits, and sets the condition DeletionBlocked.
+	// DeletionBlock blocks the deletion and sets the condition DeletionBlocked to True.
 	DeletionBlock DeletionPolicy = "Block"
 
-	// DeletionOrphan abandons the service: it remains, or does not exist any more.
+	// DeletionOrphan completes the deletion without a call of Delete. What remains of the service is not deleted.
 	DeletionOrphan DeletionPolicy = "Orphan"
 
-	// DeletionDelete calls Delete with the zero configuration, nil for a pointer. It is for a
-	// missing configuration only.
+	// DeletionDelete calls Delete with the zero configuration, which is nil for a pointer. It is allowed only for a
+	// missing configuration.
 	DeletionDelete DeletionPolicy = "Delete"
 )

@@ -17,16 +17,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/access"
 )
 
-// OperationAnnotation is the default key of the annotation with which a user controls
-// reconciliation. Its values are OperationIgnore and OperationReconcile.
+// OperationAnnotation is the default key of the annotation by which a user pauses or requests reconciliation. Its
+// values are OperationIgnore and OperationReconcile.
 const OperationAnnotation = "openmcp.cloud/operation"
 
 // Values of the annotation.
 const (
-	// OperationIgnore pauses reconciliation, also of a deletion.
+	// OperationIgnore pauses reconciliation, including a deletion.
 	OperationIgnore = "ignore"
 
-	// OperationReconcile requests a reconcile now. The controller removes it.
+	// OperationReconcile requests a reconcile now. The controller then removes the annotation.
 	OperationReconcile = "reconcile"
 )
 
@@ -63,16 +63,16 @@ func (b *APIReconcilerBuilder[T, C]) ClusterAccessReconciler(car ClusterAccessPr
 	return b
 }
 
-// AdvancedClusterAccessReconciler sets the provider of access to the clusters of an object, in
-// place of ClusterAccessReconciler, for a provider that needs additional data.
+// AdvancedClusterAccessReconciler sets the provider of access to the clusters of an object. Call it instead of
+// ClusterAccessReconciler if the provider needs additional data.
 func (b *APIReconcilerBuilder[T, C]) AdvancedClusterAccessReconciler(p AdvancedProvider) *APIReconcilerBuilder[T, C] {
 	b.reconciler.access = p
 
 	return b
 }
 
-// AdditionalDataGenerators set the functions that compute the additional data for an
-// AdvancedProvider, in this order. By default there are none.
+// AdditionalDataGenerators sets the functions that compute the additional data for an AdvancedProvider. The provider
+// gets the data in the order of the functions. By default there are none.
 func (b *APIReconcilerBuilder[T, C]) AdditionalDataGenerators(
 	g ...AdditionalDataGenerator[T],
 ) *APIReconcilerBuilder[T, C] {
@@ -88,31 +88,32 @@ func (b *APIReconcilerBuilder[T, C]) EmptyObjectProvider(emptyObj func() T) *API
 	return b
 }
 
-// OnboardingCluster sets the cluster of the objects.
+// OnboardingCluster sets the connection to the onboarding cluster, which contains the objects.
 func (b *APIReconcilerBuilder[T, C]) OnboardingCluster(c *clusters.Cluster) *APIReconcilerBuilder[T, C] {
 	b.reconciler.onboarding = c
 
 	return b
 }
 
-// PlatformCluster sets the cluster whose Secrets and ConfigMaps are watched.
+// PlatformCluster sets the connection to the platform cluster. The controller watches Secrets, ConfigMaps and
+// configurations there.
 func (b *APIReconcilerBuilder[T, C]) PlatformCluster(c *clusters.Cluster) *APIReconcilerBuilder[T, C] {
 	b.reconciler.platform = c
 
 	return b
 }
 
-// ProviderConfig sets the configuration that is used until the channel of SetupWithManager delivers
-// one. By default there is none.
+// ProviderConfig sets the configuration that the controller uses until it receives another one over the channel of
+// SetupWithManager. By default there is none.
 func (b *APIReconcilerBuilder[T, C]) ProviderConfig(config C) *APIReconcilerBuilder[T, C] {
 	b.initial, b.hasInitial = config, !isNil(config)
 
 	return b
 }
 
-// EmptyConfigProvider sets the function that returns an empty configuration. With it,
-// SetupWithManagerNamed watches the configuration with the name of the controller on the platform
-// cluster. By default it does not; use a ConfigSource or a channel then.
+// EmptyConfigProvider sets the function that returns an empty configuration. If it is set, SetupWithManagerNamed
+// watches the configuration on the platform cluster that has the name of the controller. If it is not set, use a
+// ConfigSource or a channel.
 func (b *APIReconcilerBuilder[T, C]) EmptyConfigProvider(emptyConfig func() C) *APIReconcilerBuilder[T, C] {
 	b.reconciler.newConfig = emptyConfig
 
@@ -126,40 +127,40 @@ func (b *APIReconcilerBuilder[T, C]) Reconciler(dsr Reconciler[T, C]) *APIReconc
 	return b
 }
 
-// SecretNamespace sets the namespace of the platform cluster whose Secrets are watched,
-// if the Reconciler is a SecretWatcher or SecretMapper. By default none are. The role
-// needs get, list and watch for Secrets in that namespace.
+// SecretNamespace sets the namespace of the platform cluster whose Secrets are watched. It has an effect only if the
+// Reconciler is a SecretWatcher or a SecretMapper. By default no Secrets are watched. The role needs get, list and
+// watch for Secrets in this namespace.
 func (b *APIReconcilerBuilder[T, C]) SecretNamespace(ns string) *APIReconcilerBuilder[T, C] {
 	b.reconciler.watches.secretNamespace = ns
 
 	return b
 }
 
-// ConfigMapNamespace sets the namespace of the platform cluster whose ConfigMaps are
-// watched, if the Reconciler is a ConfigMapWatcher. By default none are. The role needs
-// get, list and watch for ConfigMaps in that namespace.
+// ConfigMapNamespace sets the namespace of the platform cluster whose ConfigMaps are watched. It has an effect only if
+// the Reconciler is a ConfigMapWatcher. By default no ConfigMaps are watched. The role needs get, list and watch for
+// ConfigMaps in this namespace.
 func (b *APIReconcilerBuilder[T, C]) ConfigMapNamespace(ns string) *APIReconcilerBuilder[T, C] {
 	b.reconciler.watches.configMapNamespace = ns
 
 	return b
 }
 
-// WorkloadCluster sets whether objects have a workload cluster. By default they do not.
+// WorkloadCluster sets whether each object has a workload cluster. The default is false.
 func (b *APIReconcilerBuilder[T, C]) WorkloadCluster(wlCluster bool) *APIReconcilerBuilder[T, C] {
 	b.workload = wlCluster
 
 	return b
 }
 
-// Clusters sets the IDs of further clusters that an object has. The access provider has
-// to be an AccessDetailer or an AdvancedProvider that knows them.
+// Clusters adds the IDs of further clusters of each object. The access provider has to be an AccessDetailer or an
+// AdvancedProvider that supports these IDs.
 func (b *APIReconcilerBuilder[T, C]) Clusters(ids ...access.ID) *APIReconcilerBuilder[T, C] {
 	b.extraClusters = append([]access.ID(nil), ids...)
 
 	return b
 }
 
-// ConfigSource sets the source of configurations. By default they come over the channel of
+// ConfigSource sets the source of configurations. By default the controller receives configurations over the channel of
 // SetupWithManager.
 func (b *APIReconcilerBuilder[T, C]) ConfigSource(s ConfigSource[T, C]) *APIReconcilerBuilder[T, C] {
 	b.reconciler.configs = s
@@ -189,57 +190,56 @@ func (b *APIReconcilerBuilder[T, C]) ControllerOptions(o controller.Options) *AP
 	return b
 }
 
-// Predicates set which changes of an object cause a reconcile. By default those are changes of its
-// spec, labels, annotations and the finalizers of other controllers, and its deletion, but not of
-// its status.
+// Predicates sets predicates that select which changes of an object cause a reconcile. The default selects a deletion
+// and changes of the spec, the labels, the annotations and the finalizers of other controllers. It does not select
+// changes of the status.
 func (b *APIReconcilerBuilder[T, C]) Predicates(p ...predicate.Predicate) *APIReconcilerBuilder[T, C] {
 	b.reconciler.watches.predicates = append([]predicate.Predicate(nil), p...)
 
 	return b
 }
 
-// OnClusterGone sets how a deletion continues if a cluster that contained the service does not
-// exist: DeletionBlock, the default, or DeletionOrphan.
+// OnClusterGone sets how a deletion continues if a cluster that contained the service does not exist any more. The
+// value is DeletionBlock (the default) or DeletionOrphan.
 func (b *APIReconcilerBuilder[T, C]) OnClusterGone(policy DeletionPolicy) *APIReconcilerBuilder[T, C] {
 	b.reconciler.deletion.onClusterGone = policy
 
 	return b
 }
 
-// WithoutConfig sets how a deletion continues if there is no configuration, and this process has
-// used none for the object before: DeletionBlock, the default, DeletionOrphan or DeletionDelete.
+// WithoutConfig sets how a deletion continues if there is no configuration. It does not apply if this process has used
+// a configuration for the object before. The value is DeletionBlock (the default), DeletionOrphan or DeletionDelete.
 func (b *APIReconcilerBuilder[T, C]) WithoutConfig(policy DeletionPolicy) *APIReconcilerBuilder[T, C] {
 	b.reconciler.deletion.withoutConfig = policy
 
 	return b
 }
 
-// OperationAnnotation sets the key of the annotation with which a user controls reconciliation. The
-// default is the constant OperationAnnotation.
+// OperationAnnotation sets the key of the annotation by which a user pauses or requests reconciliation. The default is
+// the constant OperationAnnotation.
 func (b *APIReconcilerBuilder[T, C]) OperationAnnotation(key string) *APIReconcilerBuilder[T, C] {
 	b.reconciler.annotation = key
 
 	return b
 }
 
-// DeleteWhenPaused sets whether a deletion continues while the object is paused. By default it does
-// not.
+// DeleteWhenPaused sets whether a deletion continues while the object is paused. The default is false.
 func (b *APIReconcilerBuilder[T, C]) DeleteWhenPaused(deletes bool) *APIReconcilerBuilder[T, C] {
 	b.reconciler.deletion.whenPaused = deletes
 
 	return b
 }
 
-// Clock sets the clock, and the source of random numbers from 0 to 1 for the jitter of poll
-// intervals, which is up to a tenth of the interval. The defaults are the real clock and math/rand.
+// Clock sets the clock and the random function, which returns numbers from 0 to 1. The random function determines the
+// jitter of the poll interval, which is up to a tenth of the interval. The defaults are the real clock and math/rand.
 func (b *APIReconcilerBuilder[T, C]) Clock(c clock.PassiveClock, random func() float64) *APIReconcilerBuilder[T, C] {
 	b.reconciler.clock, b.reconciler.random = c, random
 
 	return b
 }
 
-// Build returns the reconciler, or an error if a required value is missing or a value is invalid.
-// Later calls of the builder do not change the reconciler.
+// Build returns the reconciler. It returns an error if a required value is missing or a value is invalid. Later calls
+// of the builder do not change the reconciler.
 func (b *APIReconcilerBuilder[T, C]) Build() (*APIReconciler[T, C], error) {
 	if err := b.validate(); err != nil {
 		return nil, errors.Wrap(err, "cannot build the API reconciler")
@@ -262,7 +262,7 @@ func (b *APIReconcilerBuilder[T, C]) Build() (*APIReconciler[T, C], error) {
 	return &r, nil
 }
 
-// MustBuild is Build for package main: it panics with the error.
+// MustBuild is like Build, but panics instead of returning an error. Use it in package main.
 func (b *APIReconcilerBuilder[T, C]) MustBuild() *APIReconciler[T, C] {
 	r, err := b.Build()
 	if err != nil {
@@ -312,7 +312,7 @@ func (b *APIReconcilerBuilder[T, C]) validate() error {
 	return nil
 }
 
-// clusterProblem returns why a cluster cannot be used, and nothing if it can.
+// clusterProblem returns the reason why a cluster cannot be used, or "" if it can be used.
 func clusterProblem(c *clusters.Cluster) string {
 	switch {
 	case c == nil:
@@ -331,7 +331,7 @@ func isEmptyAdapter(p AdvancedProvider) bool {
 	return simple && isNil(a.Provider)
 }
 
-// jitter adds up to a tenth, so that polls do not synchronize.
+// jitter adds up to a tenth to the duration, so that the polls of objects do not synchronize.
 func (r *APIReconciler[T, C]) jitter(d time.Duration) time.Duration {
 	return d + time.Duration(float64(d)*r.random()/10)
 }

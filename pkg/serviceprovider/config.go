@@ -15,31 +15,30 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Errors of a ConfigSource. After any other error it is unknown whether there is a configuration,
-// and the status of the object stays.
+// Errors of a ConfigSource. After any other error it is unknown whether there is a configuration, and the status of the
+// object is not changed.
 var (
 	// ErrConfigNotFound means that there is no configuration.
 	ErrConfigNotFound = errors.New("there is no configuration")
 
-	// ErrConfigTerminating means that the configuration is being deleted. It is returned together
-	// with the configuration, which deletions of objects still use.
+	// ErrConfigTerminating means that the configuration is being deleted. ConfigFor returns it together with the
+	// configuration, because deletions of objects still use this configuration.
 	ErrConfigTerminating = errors.New("the configuration is being deleted")
 
-	// ErrConfigNotLoaded means that no configuration was loaded yet, so whether there is one is
-	// unknown.
+	// ErrConfigNotLoaded means that the configuration has not been loaded yet. It is unknown whether a configuration
+	// exists.
 	ErrConfigNotLoaded = errors.New("the configuration is not loaded yet")
 )
 
 // A ConfigSource returns the configuration of an object. Its methods may be called concurrently.
 type ConfigSource[T API, C Config] interface {
-	// ConfigFor returns the configuration of an object. It must not modify obj, and the caller
-	// does not modify the configuration. Errors to branch on are ErrConfigNotFound,
-	// ErrConfigTerminating and ErrConfigNotLoaded.
+	// ConfigFor returns the configuration of an object. It must not modify obj. The caller does not modify the
+	// configuration. Errors to branch on are ErrConfigNotFound, ErrConfigTerminating and ErrConfigNotLoaded.
 	ConfigFor(ctx context.Context, obj T) (C, error)
 
-	// Source returns a source that requeues the objects whose configuration has changed;
-	// enqueue returns their requests. The workers start after it has synced. Nil means that
-	// configurations never change.
+	// Source returns a source that requeues the objects whose configuration has changed. The function enqueue returns the
+	// requests of the objects that use a configuration. The workers of the controller start after the source has synced.
+	// If Source returns nil, configurations never change.
 	Source(enqueue func(ctx context.Context, c C) []reconcile.Request) source.TypedSyncingSource[reconcile.Request]
 }
 
@@ -59,9 +58,9 @@ func (staticConfig[T, C]) Source(
 	return nil
 }
 
-// NamedConfig returns a source of one configuration for all objects: the cluster-scoped one of this
-// name; empty returns an empty object of its kind. It is read from the cache of the cluster, which
-// has to be added to the manager; without a cache, as in tests, from its client.
+// NamedConfig returns a source of one configuration for all objects: the cluster-scoped configuration with this name.
+// The function empty returns an empty object of its kind. The source reads from the cache of the cluster, so add the
+// cluster to the manager. If the cluster has no cache, as in tests, the source reads with the client.
 func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func() C) ConfigSource[T, C] {
 	mine := func(o client.Object) bool { return o.GetName() == name && o.GetNamespace() == "" }
 
@@ -77,10 +76,10 @@ func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func(
 	}}
 }
 
-// SelectedConfig returns a source that lets pick select the configuration of an object from all of
-// a cluster. The function pick returns ErrConfigNotFound, or nil, if none matches, and must not
-// modify its arguments. A change of a configuration requeues the objects that use it or would use
-// it now. C must be a pointer to a struct.
+// SelectedConfig returns a source that calls pick to select the configuration of an object from all configurations of a
+// cluster. If no configuration matches, pick returns ErrConfigNotFound or a nil configuration. It must not modify its
+// arguments. A change of a configuration requeues the objects that use it, and those for which pick now selects it. C
+// must be a pointer to a struct.
 func SelectedConfig[T API, C Config](cl *clusters.Cluster, pick func(T, []C) (C, error)) ConfigSource[T, C] {
 	return &selectedConfig[T, C]{
 		cluster: cl, newConfig: newValue[C], filter: func(client.Object) bool { return true }, pick: pick,
@@ -111,7 +110,7 @@ type selectedConfig[T API, C Config] struct {
 	hasRead  bool
 }
 
-// ConfigFor selects a configuration.
+// ConfigFor returns the configuration that pick selects for the object.
 func (s *selectedConfig[T, C]) ConfigFor(ctx context.Context, obj T) (C, error) {
 	var none C
 	all, err := s.list(ctx)
@@ -129,7 +128,7 @@ func (s *selectedConfig[T, C]) ConfigFor(ctx context.Context, obj T) (C, error) 
 	return c, err
 }
 
-// list reads the configurations. After an error it returns those of the last successful read.
+// list reads the configurations. If this fails, it returns the configurations of the last successful read.
 func (s *selectedConfig[T, C]) list(ctx context.Context) ([]C, error) {
 	var reader client.Reader = s.cluster.Client()
 	if cl := s.cluster.Cluster(); cl != nil {
@@ -177,7 +176,7 @@ func configChanged() predicate.Predicate {
 	}}
 }
 
-// channelConfig is the source behind ProviderConfig and the channel of SetupWithManager.
+// channelConfig is the ConfigSource for the configurations of ProviderConfig and of the channel of SetupWithManager.
 type channelConfig[T API, C Config] struct {
 	mu      sync.Mutex
 	config  C
@@ -185,8 +184,8 @@ type channelConfig[T API, C Config] struct {
 	removed bool
 }
 
-// ConfigFor returns the configuration received last. After it was removed, it is returned together
-// with the error, because deletions still use it.
+// ConfigFor returns the last received configuration. After the configuration was removed, ConfigFor returns it together
+// with an error, because deletions still use it.
 func (r *channelConfig[T, C]) ConfigFor(context.Context, T) (C, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,14 +201,14 @@ func (r *channelConfig[T, C]) ConfigFor(context.Context, T) (C, error) {
 	}
 }
 
-// Source returns nil: the channel has a source of its own.
+// Source returns nil, because the controller watches the channel by a separate source.
 func (*channelConfig[T, C]) Source(
 	func(context.Context, C) []reconcile.Request,
 ) source.TypedSyncingSource[reconcile.Request] {
 	return nil
 }
 
-// receive stores a configuration. Without an object the configuration was removed.
+// receive stores the configuration of an event. An event without an object means that the configuration was removed.
 func (r *channelConfig[T, C]) receive(e event.GenericEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

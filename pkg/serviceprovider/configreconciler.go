@@ -16,9 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A ConfigReconciler sends the configuration of a provider over a channel whenever it changes. An
-// APIReconciler whose ConfigSource watches the configuration, such as NamedConfig, does not need
-// it.
+// A ConfigReconciler sends the configuration of a provider over a channel each time the configuration changes. You do
+// not need it if the ConfigSource of the APIReconciler watches the configuration, as NamedConfig does.
 type ConfigReconciler[T Config] struct {
 	newConfig func() T
 	platform  *clusters.Cluster
@@ -26,9 +25,9 @@ type ConfigReconciler[T Config] struct {
 	name      string
 }
 
-// Reconcile sends the configuration, or an event without an object if the configuration does not
-// exist or is being deleted. If it cannot be read, nothing is sent and the error is returned. It
-// blocks until the event is received or the context ends.
+// Reconcile sends the configuration over the channel. If the configuration does not exist or is being deleted,
+// Reconcile sends an event without an object. If the read fails, it sends nothing and returns the error. It blocks
+// until the event is received or the context ends.
 func (r *ConfigReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	config := r.newConfig()
 	var sent event.GenericEvent
@@ -48,13 +47,13 @@ func (r *ConfigReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (
 	}
 }
 
-// SetupWithManager adds the controller to a manager. Add the platform cluster to the manager, too.
+// SetupWithManager adds the controller to a manager. The caller must also add the platform cluster to the manager.
 func (r *ConfigReconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 	whole := r.platform.Cluster()
 	if whole == nil {
 		return errors.New("the platform cluster has no cache: initialize its client")
 	}
-	// Several providers may share a process, so the name of one is part of the name.
+	// Several providers may share a process, so the name of the controller contains the name of the provider.
 	c, err := controller.New("providerconfig-"+r.name, mgr, controller.Options{Reconciler: r})
 	if err != nil {
 		return errors.Wrap(err, "cannot set up the controller of the provider config")
@@ -84,7 +83,7 @@ func (b *ConfigReconcilerBuilder[T]) EmptyObjectProvider(emptyObj func() T) *Con
 	return b
 }
 
-// PlatformCluster sets the cluster of the configuration.
+// PlatformCluster sets the connection to the platform cluster, which contains the configuration.
 func (b *ConfigReconcilerBuilder[T]) PlatformCluster(c *clusters.Cluster) *ConfigReconcilerBuilder[T] {
 	b.reconciler.platform = c
 
@@ -98,15 +97,15 @@ func (b *ConfigReconcilerBuilder[T]) ProviderName(name string) *ConfigReconciler
 	return b
 }
 
-// UpdateChannel sets the channel that the configuration is sent over.
+// UpdateChannel sets the channel over which the reconciler sends the configuration.
 func (b *ConfigReconcilerBuilder[T]) UpdateChannel(c chan event.GenericEvent) *ConfigReconcilerBuilder[T] {
 	b.reconciler.updates = c
 
 	return b
 }
 
-// Build returns the reconciler, or an error if a value is missing or the platform cluster has no
-// client. Later calls of the builder do not change the reconciler.
+// Build returns the reconciler. It returns an error if a value is missing or the platform cluster has no client. Later
+// calls of the builder do not change the reconciler.
 func (b *ConfigReconcilerBuilder[T]) Build() (*ConfigReconciler[T], error) {
 	for _, required := range []struct {
 		problem string
@@ -125,7 +124,7 @@ func (b *ConfigReconcilerBuilder[T]) Build() (*ConfigReconciler[T], error) {
 	return new(b.reconciler), nil
 }
 
-// MustBuild is Build for package main: it panics with the error.
+// MustBuild is like Build, but panics instead of returning an error. Use it in package main.
 func (b *ConfigReconcilerBuilder[T]) MustBuild() *ConfigReconciler[T] {
 	r, err := b.Build()
 	if err != nil {

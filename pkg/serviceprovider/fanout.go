@@ -19,31 +19,32 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// fanOut is an event handler that requeues many objects because of one, with low priority.
+// fanOut is an event handler that requeues, with low priority, all objects that are affected by a changed object.
 type fanOut struct {
 	mapFunc func(ctx context.Context, o client.Object) []reconcile.Request
 }
 
-// Create enqueues, except for the initial list: after a start all objects are reconciled anyway.
+// Create enqueues the requests of the event's object. It ignores the objects of the initial list, because the
+// controller reconciles all objects after a start.
 func (f fanOut) Create(ctx context.Context, e event.CreateEvent, q queue) {
 	if !e.IsInInitialList {
 		f.enqueue(ctx, e.Object, q)
 	}
 }
 
-// Update enqueues if the resourceVersion has changed.
+// Update enqueues the requests of the event's object if its resourceVersion has changed.
 func (f fanOut) Update(ctx context.Context, e event.UpdateEvent, q queue) {
 	if e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion() {
 		f.enqueue(ctx, e.ObjectNew, q)
 	}
 }
 
-// Delete enqueues.
+// Delete enqueues the requests of the event's object.
 func (f fanOut) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
 	f.enqueue(ctx, e.Object, q)
 }
 
-// Generic enqueues.
+// Generic enqueues the requests of the event's object.
 func (f fanOut) Generic(ctx context.Context, e event.GenericEvent, q queue) {
 	f.enqueue(ctx, e.Object, q)
 }
@@ -66,8 +67,8 @@ func enqueueLowPriority(q queue, requests []reconcile.Request) {
 	}
 }
 
-// enqueueAll returns a request for each object of the service, from the cache of the controller. An
-// error is logged; the objects are then reconciled at the poll interval.
+// enqueueAll returns a request for each object of the service. It lists the objects from the cache of the controller.
+// If the list fails, it logs the error, and the objects are reconciled at the poll interval.
 func (r *APIReconciler[T, C]) enqueueAll(ctx context.Context) []reconcile.Request {
 	return r.enqueue(ctx, func(T) bool { return true })
 }
@@ -116,9 +117,9 @@ func (r *APIReconciler[T, C]) enqueue(ctx context.Context, filter func(T) bool) 
 // errUnknownKind means that a type is not in the scheme of a client.
 var errUnknownKind = errors.New("failed to retrieve gvk")
 
-// listObjects lists the objects of a kind without copies; do not modify them. The client knows the
-// kind. A kind without a registered list type is listed unstructured, which needs another informer
-// if the reader has a cache.
+// listObjects lists the objects of a kind without copies, so the caller must not modify them. It gets the kind from the
+// scheme of the client. If the list type of the kind is not registered, it lists unstructured objects. In this case a
+// reader with a cache needs another informer.
 func listObjects[T client.Object](
 	ctx context.Context, from client.Reader, c client.Client, empty func() T,
 ) ([]T, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
-// actRecovered runs an action. A panic of the domain, or of the Error method of its error, is a
-// failure of the action: the status shows it, and the process continues.
+// actRecovered runs an action and recovers a panic of the Reconciler or of the Error method of its error. The status
+// reports a panic as a failure of the action, and the process continues.
 func (p *pass[T, C]) actRecovered(ctx context.Context, action lifecycle.Action) (over *outcome) {
 	err := panics.Call(func() error {
 		if over = p.act(ctx, action); over != nil && over.err != nil {
@@ -42,8 +42,7 @@ func (p *pass[T, C]) panicOutcome(action lifecycle.Action, err *panics.Error) *o
 	return o
 }
 
-// failureMessage returns the prefix of the errors of an action, in the status and in returned
-// errors.
+// failureMessage returns the prefix for the errors of an action. It is used in the status and in returned errors.
 func (p *pass[T, C]) failureMessage(action lifecycle.Action) string {
 	switch action {
 	case lifecycle.ReadConfig:

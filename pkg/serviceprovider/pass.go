@@ -88,9 +88,8 @@ func (p *pass[T, C]) removeOperation(ctx context.Context) error {
 	}, "cannot remove the annotation that requested a reconcile")
 }
 
-// patchObject applies a change to the object without its status and stores what differs. Do not
-// call it after the domain has changed the status, because the response replaces the object in
-// memory.
+// patchObject applies a change to the object without its status, and patches the changed fields. Do not call it after
+// the Reconciler has changed the status, because the response replaces the object in memory.
 func (p *pass[T, C]) patchObject(ctx context.Context, change func(o T) error, failure string) error {
 	before := p.copyObject()
 	if err := change(p.obj); err != nil {
@@ -109,8 +108,8 @@ func (p *pass[T, C]) patchObject(ctx context.Context, change func(o T) error, fa
 	return nil
 }
 
-// readConfig reads the configuration. If there is none any more, a deletion uses the last one of
-// the object.
+// readConfig reads the configuration. If the configuration does not exist any more, a deletion uses the configuration
+// that was last used for the object.
 func (p *pass[T, C]) readConfig(ctx context.Context) {
 	p.facts.ConfigRead = true
 	c, err := p.r.configs.ConfigFor(ctx, p.obj)
@@ -131,7 +130,7 @@ func (p *pass[T, C]) readConfig(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	// The domain gets a copy, which it may change.
+	// The Reconciler gets a copy, because it may change the configuration.
 	p.config = c
 	if own, ok := c.DeepCopyObject().(C); ok {
 		p.config = own
@@ -148,7 +147,7 @@ func (p *pass[T, C]) addFinalizer(ctx context.Context) error {
 	return err
 }
 
-// applyDefaults lets the domain set defaults and stores them.
+// applyDefaults lets the Reconciler set defaults, and stores them.
 func (p *pass[T, C]) applyDefaults(ctx context.Context) error {
 	d, ok := p.r.domain.(Defaulter[T])
 	p.facts.Defaulted = true
@@ -159,10 +158,10 @@ func (p *pass[T, C]) applyDefaults(ctx context.Context) error {
 	return p.patchObject(ctx, func(o T) error { return d.Default(ctx, o) }, "cannot store the defaults")
 }
 
-// checkRequests reads the state of the AccessRequests. A provider releases clusters after access:
-// if an AccessRequest is missing, its cluster is being released, and no other AccessRequest exists,
-// the state is RequestDeleting. The requests do not show whether the service or a third party
-// deletes them; the status does, see creationRecorded.
+// checkRequests reads the state of the AccessRequests. Providers release access before clusters. If an AccessRequest is
+// missing, its cluster is being released and no other AccessRequest exists, the state is therefore RequestDeleting. The
+// AccessRequests do not show whether this runtime or a third party deletes them. The status shows it: see
+// creationRecorded.
 func (p *pass[T, C]) checkRequests(ctx context.Context) error {
 	if err := p.generateData(ctx); err != nil {
 		return err
@@ -192,8 +191,8 @@ func (p *pass[T, C]) checkRequests(ctx context.Context) error {
 	return p.confirmExists(ctx)
 }
 
-// confirmExists reads the object from the API server. The cache may still contain an object that is
-// gone, and access requested for that would never be released.
+// confirmExists reads the object from the API server, because the cache may still contain a deleted object. Access that
+// is requested for a deleted object would never be released.
 func (p *pass[T, C]) confirmExists(ctx context.Context) error {
 	absent, err := gone.Confirmed(ctx, p.r.onboarding.Client(), p.obj)
 	if absent {
@@ -244,8 +243,8 @@ func (p *pass[T, C]) reconcileAccess(ctx context.Context) error {
 	return err
 }
 
-// checkClusters returns an error if a request for access would create a cluster in place of one
-// that contained the service.
+// checkClusters returns an error if a request for access would create a new cluster, although the service is in a
+// cluster that does not exist any more.
 func (p *pass[T, C]) checkClusters(ctx context.Context) error {
 	c, ok := p.r.access.(ClusterChecker)
 	if !ok || !p.facts.Deleted || !p.facts.MaybeCreated || !p.hasServiceCondition() {
@@ -277,8 +276,8 @@ func (p *pass[T, C]) connect(ctx context.Context) error {
 	return nil
 }
 
-// connections returns the access to each cluster of the object by cluster ID. It fails if one of
-// them is not connected.
+// connections returns the access to each cluster of the object by cluster ID. If a cluster is not connected, it returns
+// an error.
 func (p *pass[T, C]) connections(ctx context.Context) (map[string]Access, error) {
 	all := map[string]Access{}
 	for _, id := range p.r.clusterIDs {

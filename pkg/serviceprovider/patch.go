@@ -16,8 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// writeStatus patches the status with what differs, if anything does, and with the resourceVersion
-// of this pass. After a conflict it merges our changes into the stored status, once.
+// writeStatus patches the changed fields of the status, with the resourceVersion of this pass. If nothing has changed,
+// it sends no request. After a conflict it once merges our changes into the stored status.
 func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 	body, err := statusPatch(p.base, p.obj)
 	if err != nil || body == nil {
@@ -41,9 +41,9 @@ func (p *pass[T, C]) writeStatus(ctx context.Context) error {
 	return p.patchStatus(ctx, live.GetResourceVersion(), body)
 }
 
-// recordRelease writes the status before access is released: ServiceCreated is False then. If the
-// process ends in between, the next one knows that this runtime released access, and no third
-// party. A conflict ends the pass: another writer's change is read before access is released.
+// recordRelease writes the status, in which ServiceCreated is False, before access is released. If the process ends in
+// between, the next process can see that this runtime has released access, and not a third party. A conflict ends the
+// pass, so that the change of the other writer is read before access is released.
 func (p *pass[T, C]) recordRelease(ctx context.Context) error {
 	if !p.facts.CreationRecorded {
 		return nil
@@ -61,8 +61,8 @@ func (p *pass[T, C]) recordRelease(ctx context.Context) error {
 	return nil
 }
 
-// patchStatus sends a merge patch of the status with an optimistic lock, and adopts the
-// resourceVersion of the response.
+// patchStatus sends a merge patch of the status with an optimistic lock. It stores the resourceVersion of the response
+// in the object.
 func (p *pass[T, C]) patchStatus(ctx context.Context, version string, status map[string]any) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": version}, "status": status})
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *pass[T, C]) patchStatus(ctx context.Context, version string, status map
 	return errors.Wrap(err, "cannot update the status")
 }
 
-// statusPatch returns the merge patch from one status to another, nil if they are equal.
+// statusPatch returns the merge patch that changes from into to. It returns nil if they are equal.
 func statusPatch[T API](from, to T) (map[string]any, error) {
 	before, err := toJSON(from.GetStatus())
 	if err != nil {
@@ -104,7 +104,7 @@ func statusPatch[T API](from, to T) (map[string]any, error) {
 	return patch.Status, nil
 }
 
-// toJSON returns v as decoded JSON.
+// toJSON encodes v as JSON and returns the decoded JSON.
 func toJSON(v any) (any, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -115,8 +115,8 @@ func toJSON(v any) (any, error) {
 	return image, errors.Wrap(json.Unmarshal(text, &image), "cannot encode the status")
 }
 
-// mergeConditions applies our changes, from base to mine, to the newest conditions, type by type.
-// The conditions of other writers stay.
+// mergeConditions applies our changes, which are the differences between base and mine, to the newest conditions. It
+// compares conditions by type. It does not change the conditions of other writers.
 func mergeConditions(base, mine, newest []metav1.Condition) []metav1.Condition {
 	merged := slices.DeleteFunc(slices.Clone(newest), func(c metav1.Condition) bool {
 		return apimeta.FindStatusCondition(base, c.Type) != nil && apimeta.FindStatusCondition(mine, c.Type) == nil

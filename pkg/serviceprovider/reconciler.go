@@ -17,9 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
-// An APIReconciler reconciles the objects of a service. It does what all services have in common; a
-// Reconciler does what is special to the service. Build one with NewAPIReconcilerBuilder. It is
-// safe for concurrent use with different objects.
+// An APIReconciler reconciles the objects of a service. It implements what all services have in common, and calls a
+// Reconciler, which implements the service itself. Build one with NewAPIReconcilerBuilder. It is safe for concurrent
+// use with different objects.
 type APIReconciler[T API, C Config] struct {
 	access     AdvancedProvider
 	generators []AdditionalDataGenerator[T]
@@ -52,14 +52,14 @@ type watchOptions struct {
 	configMapNamespace string                // empty for no source of ConfigMaps
 }
 
-// deletionOptions say how a deletion continues if something is missing, or the object is paused.
+// deletionOptions determine how a deletion continues if something is missing or the object is paused.
 type deletionOptions struct {
 	onClusterGone DeletionPolicy
 	withoutConfig DeletionPolicy
 	whenPaused    bool
 }
 
-// reader returns the reader of objects: the cache of the manager, if there is one.
+// reader returns the reader of objects. It is the cache of the manager, if there is a manager.
 func (r *APIReconciler[T, C]) reader() client.Reader {
 	if r.cache != nil {
 		return r.cache

@@ -9,16 +9,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/secrecy"
 )
 
-// secrets are what a pass must not show: values that the domain concealed, and the credentials of
-// the clusters.
+// secrets are the texts that a pass must not show: values that the Reconciler has concealed, and the credentials of the
+// clusters.
 type secrets struct {
 	concealed  redact.Secrets
 	previous   []secrecy.Connection // the connections of the last pass with access
 	cachedMask *redact.Mask         // built on first use
 }
 
-// mask returns the mask that removes the secrets of the pass from texts. It is built once, at the
-// end of the pass: secrets that become known later are not masked.
+// mask returns the mask that removes the secrets of the pass from texts. The mask is built once, at the end of the
+// pass. It does not contain secrets that are added later.
 func (p *pass[T, C]) mask() *redact.Mask {
 	if p.secrets.cachedMask == nil {
 		connections := append(p.r.sharedConnections(), p.secrets.previous...)
@@ -41,9 +41,9 @@ func (r *APIReconciler[T, C]) redactError(err error) error {
 	return redact.NewMask(secrecy.OfConnections(r.sharedConnections()...)...).Error(err)
 }
 
-// keepConnections remembers the connections that the domain gets. Their credentials may be in an
-// error of this pass, or of a later one without access; those of the previous connections may be in
-// an error of this one.
+// keepConnections stores the connections that the Reconciler gets. An error of this pass may contain their credentials,
+// and so may an error of a later pass without access. An error of this pass may also contain the credentials of the
+// previous connections.
 func (p *pass[T, C]) keepConnections(all map[string]Access) {
 	p.secrets.previous, p.state.connections = p.state.connections, nil
 	for _, id := range p.r.clusterIDs {
@@ -60,8 +60,8 @@ func (p *pass[T, C]) redactText(text string) string {
 	return p.mask().String(text)
 }
 
-// redactConditions removes secrets from the messages of conditions that changed in this pass, those
-// of the domain included.
+// redactConditions removes secrets from the messages of all conditions that changed in this pass, including the
+// conditions that the Reconciler has set.
 func (p *pass[T, C]) redactConditions() {
 	read, mine := p.storedConditions(), *p.obj.GetConditions()
 	for i := range mine {

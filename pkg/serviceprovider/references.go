@@ -21,7 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// reference is a kind in a namespace of the platform cluster to which objects of the service refer.
+// reference is a kind of objects, in one namespace of the platform cluster, to which objects of the service refer.
 type reference struct {
 	kind      string
 	namespace string
@@ -29,8 +29,8 @@ type reference struct {
 	mapFunc   func(context.Context, client.Object) []reconcile.Request // nil if the domain does not watch the kind
 }
 
-// referenceSources returns the sources for Secrets and ConfigMaps. Only metadata is watched, in one
-// namespace. Contents are read when they change, and are not cached.
+// referenceSources returns the sources for Secrets and ConfigMaps. They watch only metadata, in one namespace. The
+// content of a Secret or ConfigMap is read when it changes, and is not cached.
 func (r *APIReconciler[T, C]) referenceSources(mgr ctrl.Manager) ([]source.Source, error) {
 	var sources []source.Source
 	for _, ref := range []reference{
@@ -66,7 +66,7 @@ func (r *APIReconciler[T, C]) watchReference(mgr ctrl.Manager, ref reference) (s
 	return source.Kind(names.GetCache(), client.Object(kind), handler.EventHandler(fanOut{r.mapReference(ref)})), nil
 }
 
-// metadataCluster returns the platform cluster with a cache of one namespace, for metadata.
+// metadataCluster returns the platform cluster with a cache for the metadata of the objects of one namespace.
 func (r *APIReconciler[T, C]) metadataCluster(namespace string) (cluster.Cluster, error) {
 	whole := r.platform.Cluster()
 	if whole == nil {
@@ -87,8 +87,8 @@ func (r *APIReconciler[T, C]) metadataCluster(namespace string) (cluster.Cluster
 	return names, errors.Wrapf(err, "cannot watch the namespace %s of the platform cluster", namespace)
 }
 
-// stripMetadata removes metadata that may contain secrets, such as the annotation in which kubectl
-// keeps the last applied configuration.
+// stripMetadata removes metadata that may contain secrets, such as the annotation in which kubectl stores the last
+// applied configuration.
 func stripMetadata(o any) (any, error) {
 	if m, ok := o.(*metav1.PartialObjectMetadata); ok {
 		m.Annotations, m.ManagedFields = nil, nil
@@ -97,8 +97,8 @@ func stripMetadata(o any) (any, error) {
 	return o, nil
 }
 
-// mapReference reads a changed object and maps it to requests. Of a deleted object there is only
-// metadata. If the read fails, all objects are requeued, because the event is not repeated.
+// mapReference returns a function that reads a changed object and maps it to requests. A deleted object has only
+// metadata. If the read fails, the function requeues all objects, because the event is not repeated.
 func (r *APIReconciler[T, C]) mapReference(ref reference) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, changed client.Object) []reconcile.Request {
 		o := ref.newObject()

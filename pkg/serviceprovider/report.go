@@ -22,12 +22,12 @@ const (
 	// EventClusterAccessDenied: the platform denies access to a cluster.
 	EventClusterAccessDenied event.Reason = "ClusterAccessDenied"
 
-	// EventClusterAccessMissing: an AccessRequest of an object that is being deleted does not exist
-	// any more, and access is requested again. If the controller was renamed, its requests under
-	// the former name remain on the platform: see clusteraccess.WithFormerNames.
+	// EventClusterAccessMissing: access is requested again, because an AccessRequest of an object that is being deleted
+	// does not exist any more. If the controller was renamed, the requests under its former name remain on the platform:
+	// see clusteraccess.WithFormerNames.
 	EventClusterAccessMissing event.Reason = "ClusterAccessMissing"
 
-	// EventServiceOrphaned: access is released, and the finalizer removed, without Delete.
+	// EventServiceOrphaned: the controller has released access and removed the finalizer without a call of Delete.
 	EventServiceOrphaned event.Reason = "ServiceOrphaned"
 
 	// EventDeletionBlocked: a deletion waits for a change by a user or an administrator.
@@ -37,8 +37,8 @@ const (
 	EventReconciliationPaused event.Reason = "ReconciliationPaused"
 )
 
-// report reports the outcome in the status, in an event and in a metric, and returns the result.
-// Nothing else does.
+// report writes the outcome to the status, an event and a metric, and returns the result. No other function reports an
+// outcome.
 func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error) {
 	if p.r.countOutcome != nil {
 		p.r.countOutcome(o.name)
@@ -72,8 +72,8 @@ func (p *pass[T, C]) report(ctx context.Context, o outcome) (ctrl.Result, error)
 	return p.requeue(o), nil
 }
 
-// updateStatus sets the status of the object in memory. It returns an event if the status begins to
-// report the warning of the outcome.
+// updateStatus sets the status of the object in memory. If the warning of the outcome is new in the status, it returns
+// an event.
 func (p *pass[T, C]) updateStatus(o outcome) *event.Event {
 	if o.paused {
 		return p.setPaused()
@@ -102,7 +102,7 @@ func (p *pass[T, C]) updateStatus(o outcome) *event.Event {
 	return ev
 }
 
-// setPaused sets Synced to False and returns an event, unless it was False before.
+// setPaused sets Synced to False. It returns an event, unless Synced was False before.
 func (p *pass[T, C]) setPaused() *event.Event {
 	paused := meta.IsStatusConditionFalse(*p.obj.GetConditions(), ConditionSynced)
 	setCondition(p.obj, ConditionSynced, metav1.ConditionFalse, ReasonReconcilePaused, "Reconciliation is paused")
@@ -113,7 +113,8 @@ func (p *pass[T, C]) setPaused() *event.Event {
 	return new(event.Normal(EventReconciliationPaused, "the annotation "+p.r.annotation+" pauses reconciliation"))
 }
 
-// warningFor returns the warning of an outcome, unless the stored Ready has its reason already.
+// warningFor returns the warning of an outcome. It returns nil if the stored condition Ready already has the same
+// reason.
 func (p *pass[T, C]) warningFor(o outcome, message string) *event.Event {
 	old := meta.FindStatusCondition(p.storedConditions(), ServiceProviderConditionReady)
 	if o.warning == "" || old != nil && old.Reason == o.reason {
@@ -123,10 +124,10 @@ func (p *pass[T, C]) warningFor(o outcome, message string) *event.Event {
 	return new(event.Warning(o.warning, errors.New(message)))
 }
 
-// setServiceCreated sets ServiceCreated. A deletion depends on it, so it is set again if the
-// domain, an older version, a restored backup or a process that ended has left it out. The pass
-// that adds the finalizer knows that nothing exists before the domain is called, and sets
-// NotCreated if no other condition says more.
+// setServiceCreated sets ServiceCreated, on which deletions depend. If the condition is missing, it sets the condition
+// again. The Reconciler, an older version, a restored backup or an ended process may have left it out. The pass that
+// adds the finalizer sets the reason NotCreated, because nothing exists before the first call of the Reconciler. It
+// does so only if the status has no condition ClusterAccessReady.
 func (p *pass[T, C]) setServiceCreated() {
 	reconciled := p.domainCalled && !p.facts.Deleted
 	missing := p.facts.MaybeCreated && !meta.IsStatusConditionTrue(*p.obj.GetConditions(), ConditionServiceCreated) &&
@@ -143,9 +144,9 @@ func (p *pass[T, C]) setServiceCreated() {
 	}
 }
 
-// presumedUnchecked reports whether the finalizer alone implies that something was created, and the
-// requests were not read. A previous runtime that releases access is visible in the requests, and
-// counts only while no condition of ours exists.
+// presumedUnchecked reports whether only the finalizer implies that something was created, and the AccessRequests were
+// not read. The AccessRequests show whether a previous runtime releases access. This matters only while the status has
+// no condition of ours.
 func (p *pass[T, C]) presumedUnchecked() bool {
 	recorded := hasAccessCondition(p.storedConditions()) ||
 		meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
@@ -153,16 +154,16 @@ func (p *pass[T, C]) presumedUnchecked() bool {
 	return p.facts.Deleted && p.facts.Requests == lifecycle.RequestsUnchecked && !recorded
 }
 
-// orphaning reports whether this pass has begun to release access although something may exist that
-// Delete has not removed.
+// orphaning reports whether this pass has begun to release access although something may still exist that Delete has
+// not removed.
 func (p *pass[T, C]) orphaning() bool {
 	return p.releasingAccess && p.facts.MaybeCreated && !p.facts.ServiceDeleted
 }
 
-// maybeCreated reports whether something may exist in the clusters. Ready True implies it, because
-// another runtime leaves our conditions as they are. Otherwise ServiceCreated decides, then
-// ClusterAccessReady. If the status has neither, it was lost or never written, and the finalizer
-// decides: it is stored before the first call of the domain.
+// maybeCreated reports whether something may exist in the clusters. It returns true if Ready is True, because another
+// runtime does not change our other conditions. Otherwise it returns whether ServiceCreated is True, or, without this
+// condition, whether ClusterAccessReady is True. If the status has neither condition, it was lost or never written.
+// Then it returns whether the object has our finalizer, which is stored before the first call of the Reconciler.
 func (p *pass[T, C]) maybeCreated() bool {
 	if meta.IsStatusConditionTrue(p.storedConditions(), ServiceProviderConditionReady) {
 		return true
@@ -179,15 +180,15 @@ func (p *pass[T, C]) maybeCreated() bool {
 	return p.hadFinalizer()
 }
 
-// hasServiceCondition reports whether the status has a condition of ours or of a previous runtime.
-// If not, that something was created is only presumed.
+// hasServiceCondition reports whether the status has a condition of this or a previous runtime. Without such a
+// condition, it is only presumed that something was created.
 func (p *pass[T, C]) hasServiceCondition() bool {
 	return p.hasReadyCondition() || hasAccessCondition(p.storedConditions()) ||
 		meta.FindStatusCondition(p.storedConditions(), ConditionServiceCreated) != nil
 }
 
-// creationRecorded reports whether ServiceCreated is True. This runtime sets it to False before it
-// releases access, so a request that is deleted before that is deleted by a third party.
+// creationRecorded reports whether ServiceCreated is True. This runtime sets it to False before it releases access. An
+// AccessRequest that is deleted while it is True was therefore deleted by a third party.
 func (p *pass[T, C]) creationRecorded() bool {
 	return meta.IsStatusConditionTrue(p.storedConditions(), ConditionServiceCreated)
 }
@@ -197,7 +198,7 @@ func hasAccessCondition(conditions []metav1.Condition) bool {
 	return meta.FindStatusCondition(conditions, ConditionClusterAccessReady) != nil
 }
 
-// setNotReady sets Ready to False, and the phase.
+// setNotReady sets Ready to False, and sets the phase.
 func (p *pass[T, C]) setNotReady(reason, message string) {
 	if p.facts.Deleted {
 		StatusTerminatingWithReason(p.obj, reason, message)
@@ -206,8 +207,8 @@ func (p *pass[T, C]) setNotReady(reason, message string) {
 	}
 }
 
-// setDeletionBlocked sets or removes DeletionBlocked. A condition with a reason of the domain
-// stays.
+// setDeletionBlocked sets or removes DeletionBlocked. It does not change a condition whose reason was set by the
+// Reconciler.
 func (p *pass[T, C]) setDeletionBlocked(o outcome, message string) {
 	if o.blockedReason != "" {
 		setCondition(p.obj, ConditionDeletionBlocked, metav1.ConditionTrue, o.blockedReason, message)
@@ -247,7 +248,7 @@ func (p *pass[T, C]) requeue(o outcome) ctrl.Result {
 	return result
 }
 
-// pollInterval returns the poll interval of the configuration with jitter, zero for no poll.
+// pollInterval returns the poll interval of the configuration with jitter, or zero if polling is disabled.
 func (p *pass[T, C]) pollInterval() time.Duration {
 	if interval := p.config.PollInterval(); interval > 0 {
 		return p.r.jitter(interval)
@@ -256,8 +257,8 @@ func (p *pass[T, C]) pollInterval() time.Duration {
 	return 0
 }
 
-// untilExpiry returns how long the credentials are still valid, at least a second. It is zero if
-// that is not known.
+// untilExpiry returns the remaining validity of the credentials, which is at least a second. It returns zero if the
+// validity is unknown.
 func (p *pass[T, C]) untilExpiry() time.Duration {
 	if p.credentialsExpire.IsZero() {
 		return 0
@@ -278,7 +279,7 @@ func shorter(a, b time.Duration) time.Duration {
 // isConflict reports whether err is a conflict of the optimistic lock.
 func isConflict(err error) bool { return err != nil && kerrors.IsConflict(err) }
 
-// joinErrors joins two errors; before may be nil. errors.Is and errors.As find both, so a terminal
+// joinErrors joins two errors. The error before may be nil. errors.Is and errors.As find both errors, so a terminal
 // error stays terminal.
 func joinErrors(before, more error) error {
 	if before == nil {
@@ -288,10 +289,10 @@ func joinErrors(before, more error) error {
 	return &joinedErrors{before, more}
 }
 
-// joinedErrors is an error of a pass and that of its status write.
+// joinedErrors joins the error of a pass and the error of its status write.
 type joinedErrors struct{ first, second error }
 
-// Error returns both texts.
+// Error returns the texts of both errors.
 func (b *joinedErrors) Error() string { return b.first.Error() + "; " + b.second.Error() }
 
 // Unwrap returns both errors.

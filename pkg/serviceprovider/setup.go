@@ -20,10 +20,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// SetupWithManager adds the controller to the manager of the onboarding cluster, whose cache is the
-// source of objects. Add the platform cluster to the manager, too, if its Secrets, ConfigMaps or
-// configurations are watched. Configurations that arrive over the channel are used, unless there is
-// a ConfigSource; the channel may be nil. It returns an error if the name is empty.
+// SetupWithManager adds the controller to the manager of the onboarding cluster. The controller reads objects from the
+// cache of this manager. If Secrets, ConfigMaps or configurations of the platform cluster are watched, also add the
+// platform cluster to the manager. The controller uses the configurations that it receives over the channel, unless a
+// ConfigSource is set. The channel may be nil. SetupWithManager returns an error if the name is empty.
 func (r *APIReconciler[T, C]) SetupWithManager(
 	mgr ctrl.Manager, name string, providerConfigUpdates chan event.GenericEvent,
 ) error {
@@ -51,9 +51,8 @@ func (r *APIReconciler[T, C]) SetupWithManager(
 	return nil
 }
 
-// SetupWithManagerNamed is SetupWithManager without a channel. If EmptyConfigProvider was
-// called and ConfigSource was not, the configuration is the one of this name on the
-// platform cluster.
+// SetupWithManagerNamed calls SetupWithManager without a channel. If EmptyConfigProvider was called and ConfigSource
+// was not, the controller uses the configuration on the platform cluster that has the name of the controller.
 func (r *APIReconciler[T, C]) SetupWithManagerNamed(mgr ctrl.Manager, name string) error {
 	if r.newConfig != nil && r.usesChannel() {
 		r.configs = NamedConfig[T](r.platform, name, r.newConfig)
@@ -85,7 +84,7 @@ func (r *APIReconciler[T, C]) sources(mgr ctrl.Manager, updates chan event.Gener
 	return append(sources, references...), err
 }
 
-// channelSource receives configurations and requeues all objects for each.
+// channelSource returns a source that receives configurations, and requeues all objects for each configuration.
 func (r *APIReconciler[T, C]) channelSource(updates chan event.GenericEvent) source.Source {
 	return source.Func(func(ctx context.Context, q queue) error {
 		go func() {
@@ -104,8 +103,8 @@ func (r *APIReconciler[T, C]) channelSource(updates chan event.GenericEvent) sou
 	})
 }
 
-// mapSecretToRequests returns the function that maps a Secret to objects, nil if the domain is no
-// SecretMapper and no SecretWatcher.
+// mapSecretToRequests returns the function that maps a Secret to requests. It returns nil if the Reconciler is neither
+// a SecretMapper nor a SecretWatcher.
 func (r *APIReconciler[T, C]) mapSecretToRequests() func(context.Context, client.Object) []reconcile.Request {
 	mapper, maps := r.domain.(SecretMapper[C])
 	watcher, watches := r.domain.(SecretWatcher[C])
@@ -128,8 +127,8 @@ func (r *APIReconciler[T, C]) mapSecretToRequests() func(context.Context, client
 	}
 }
 
-// mapConfigMapToRequests returns the function that maps a ConfigMap to objects, nil if the domain
-// is no ConfigMapWatcher.
+// mapConfigMapToRequests returns the function that maps a ConfigMap to requests. It returns nil if the Reconciler is
+// not a ConfigMapWatcher.
 func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, client.Object) []reconcile.Request {
 	watcher, watches := r.domain.(ConfigMapWatcher[C])
 	if !watches {
@@ -146,7 +145,7 @@ func (r *APIReconciler[T, C]) mapConfigMapToRequests() func(context.Context, cli
 	}
 }
 
-// currentConfig returns the configuration of an empty object, the zero value if there is none.
+// currentConfig returns the configuration for an empty object, or the zero value if there is none.
 func (r *APIReconciler[T, C]) currentConfig(ctx context.Context) C {
 	c, err := r.configs.ConfigFor(ctx, r.newObject())
 	if err != nil {
@@ -163,15 +162,15 @@ func (r *APIReconciler[T, C]) usesChannel() bool {
 	return r.configs == ConfigSource[T, C](r.channelConfig)
 }
 
-// defaultPredicate is used if the author sets no predicates.
+// defaultPredicate returns the predicate that is used if the author sets no predicates.
 func (r *APIReconciler[T, C]) defaultPredicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return specOrMetadataChanged(e) || !slices.Equal(foreignFinalizers(e.ObjectOld), foreignFinalizers(e.ObjectNew))
 	}}
 }
 
-// specOrMetadataChanged reports whether the generation, the labels, the annotations or the deletion
-// timestamp differ, or the object is another one of the name.
+// specOrMetadataChanged reports whether the generation, labels, annotations or deletion timestamp of the object have
+// changed. It also returns true if another object with the same name has replaced the object.
 func specOrMetadataChanged(e event.UpdateEvent) bool {
 	before, now := e.ObjectOld, e.ObjectNew
 

@@ -13,16 +13,16 @@ const (
 	// ConditionClusterAccessReady is True while there is access to all clusters.
 	ConditionClusterAccessReady = "ClusterAccessReady"
 
-	// ConditionServiceCreated is True if CreateOrUpdate was called, or may have been. It is False
-	// before a deletion releases access. While it is True, a deletion calls Delete, also if access
-	// has to be requested again because the AccessRequests were deleted.
+	// ConditionServiceCreated is True if CreateOrUpdate was called, or may have been called. A deletion sets it to False
+	// before it releases access. While it is True, a deletion calls Delete. If the AccessRequests were deleted, the
+	// deletion first requests access again.
 	ConditionServiceCreated = "ServiceCreated"
 
 	// ConditionDeletionBlocked is True while a deletion waits for a change by a user or an
 	// administrator.
 	ConditionDeletionBlocked = "DeletionBlocked"
 
-	// ConditionSynced is False while an object is paused, and True again after that.
+	// ConditionSynced is False while an object is paused. It becomes True when the object is no longer paused.
 	ConditionSynced = "Synced"
 
 	// StatusPhaseReady is the phase of a service that can be used.
@@ -55,9 +55,8 @@ const (
 	ReasonOrphaned                = "Orphaned"
 )
 
-// StatusProgressing reports that the service is not ready and is being reconciled. It sets Ready,
-// the phase and the observed generation. Conditions of other types stay as they are, here and in
-// the other functions.
+// StatusProgressing reports that the service is not ready and is being reconciled. It sets the condition Ready, the
+// phase and the observed generation. Like the other functions, it does not change conditions of other types.
 func StatusProgressing(obj API, reason, message string) {
 	setStatus(obj, metav1.ConditionFalse, reason, message, StatusPhaseProgressing)
 }
@@ -72,7 +71,7 @@ func StatusTerminating(obj API) {
 	StatusTerminatingWithReason(obj, ReasonTerminating, "Cleanup in progress")
 }
 
-// StatusTerminatingWithReason reports that the service is being deleted, and what it waits for.
+// StatusTerminatingWithReason reports that the service is being deleted. The message says what the deletion waits for.
 func StatusTerminatingWithReason(obj API, reason, message string) {
 	setStatus(obj, metav1.ConditionFalse, reason, message, StatusPhaseTerminating)
 }

@@ -101,15 +101,15 @@ type Cluster struct {
 	Status ClusterStatus `json:"status,omitempty"`
 }
 
-// GetConnectedAt returns when the connection was established, or nil if there is none.
+// GetConnectedAt returns the time at which the connection was made, or nil if there is no connection.
 func (c *Cluster) GetConnectedAt() *metav1.MicroTime { return c.Status.ConnectedAt }
 
-// GetCondition returns the condition of a type.
+// GetCondition returns the condition of the supplied type.
 func (c *Cluster) GetCondition(t commonv1.ConditionType) commonv1.Condition {
 	return c.Status.GetCondition(t)
 }
 
-// SetConditions sets conditions.
+// SetConditions adds or replaces conditions by their type.
 func (c *Cluster) SetConditions(conditions ...commonv1.Condition) {
 	c.Status.SetConditions(conditions...)
 }

@@ -12,7 +12,7 @@ import (
 // GroupVersion of the kinds in this package. It must not be changed.
 var GroupVersion = schema.GroupVersion{Group: "clusters.moorage.dev", Version: "v1alpha1"}
 
-// AddToScheme registers the kinds.
+// AddToScheme registers the kinds of this package in a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &Cluster{}, &ClusterList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
@@ -23,5 +23,5 @@ func AddToScheme(s *runtime.Scheme) error {
 //go:embed package/crds/*.yaml
 var crds embed.FS
 
-// CRDs returns the files with the definitions of the kinds.
+// CRDs returns the YAML files with the CustomResourceDefinitions of the kinds.
 func CRDs() fs.FS { return crds }

@@ -10,7 +10,7 @@ type ConditionType string
 
 // The condition types that the runtime writes. A kind may add its own.
 const (
-	// TypeReady reports whether the external resource can be used.
+	// TypeReady is True if the external resource can be used.
 	TypeReady ConditionType = "Ready"
 
 	// TypeSynced reports whether the last pass over the object succeeded. It
@@ -22,9 +22,9 @@ const (
 	// forbidden or failing.
 	TypeUpToDate ConditionType = "UpToDate"
 
-	// TypeCreated is True once an observation has found the external resource that was created or adopted, and Unknown
-	// while its result is unknown and a user must resolve it; the message names the resource. It is only written if a
-	// repeated creation may create a second external resource.
+	// TypeCreated is True after an observation has found the external resource that was created or adopted. It is Unknown
+	// while the result of a creation is unknown and a user must resolve it. The message then names the resource. The
+	// condition is only written if a repeated creation may create a second external resource.
 	TypeCreated ConditionType = "Created"
 
 	// TypeReconciling is True while the reconciler still makes progress without a user's action. It is only written if
@@ -59,31 +59,31 @@ const (
 	// ReasonReconcileSuccess: the last pass did all it had to do.
 	ReasonReconcileSuccess ConditionReason = "ReconcileSuccess"
 
-	// ReasonReconcileError: the last pass failed; the message says at what.
+	// ReasonReconcileError: the last pass failed. The message contains the failed step and the error.
 	ReasonReconcileError ConditionReason = "ReconcileError"
 
 	// ReasonReconcilePaused: the user has paused the object.
 	ReasonReconcilePaused ConditionReason = "ReconcilePaused"
 
-	// ReasonExternalResourceNotOwned: an external resource of this name exists
-	// and belongs to another owner. It is left alone, also on deletion.
+	// ReasonExternalResourceNotOwned: an external resource of this name exists and belongs to another owner. The provider
+	// does not change or delete it, even if the object is deleted.
 	ReasonExternalResourceNotOwned ConditionReason = "ExternalResourceNotOwned"
 
-	// ReasonAdoptionNotAllowed: an external resource of this name exists, and
-	// the operator of the provider does not allow the adoption policy by which the
-	// object would adopt it. It is left alone, also on deletion.
+	// ReasonAdoptionNotAllowed: an external resource of this name exists, and the object's adoption policy would adopt it.
+	// The operator of the provider does not allow this policy. The provider does not change or delete the resource, even
+	// if the object is deleted.
 	ReasonAdoptionNotAllowed ConditionReason = "AdoptionNotAllowed"
 
 	// ReasonInvalidManagementPolicy: a policy of the object has an unknown value. The external system is not called until
-	// it is corrected.
+	// a user corrects the policy.
 	ReasonInvalidManagementPolicy ConditionReason = "InvalidManagementPolicy"
 
 	// ReasonExternalResourceMissing: the external resource does not exist, and
 	// the object's policy forbids to create it.
 	ReasonExternalResourceMissing ConditionReason = "ExternalResourceMissing"
 
-	// ReasonRecreationNotRequested: the external resource existed and is
-	// gone, and is created again only if a user requests it.
+	// ReasonRecreationNotRequested: the external resource existed and does not exist any more. It is created again only if
+	// a user requests it.
 	ReasonRecreationNotRequested ConditionReason = "RecreationNotRequested"
 
 	// ReasonCreationUnresolved: a creation was interrupted, and it is unknown
@@ -91,50 +91,47 @@ const (
 	// user has to decide.
 	ReasonCreationUnresolved ConditionReason = "CreationUnresolved"
 
-	// ReasonReferenceNotReady: the object refers to another one that does not
-	// exist yet, or does not have the referenced value yet.
+	// ReasonReferenceNotReady: the object refers to another object that does not exist, or does not have the referenced
+	// value yet.
 	ReasonReferenceNotReady ConditionReason = "ReferenceNotReady"
 
 	// ReasonReferenceRefused: the object may not refer to the referenced object.
 	ReasonReferenceRefused ConditionReason = "ReferenceRefused"
 
-	// ReasonConnectionSecretNotOwned: the Secret that the object names for its
-	// connection details belongs to another owner, and is left alone. If the Secret has no controller, the message
-	// explains how to assign it to the object.
+	// ReasonConnectionSecretNotOwned: the Secret that the object names for its connection details belongs to another
+	// owner. The provider does not change it. If the Secret has no controller, the message explains how to assign it to
+	// the object.
 	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
 
-	// ReasonBackendChanged: the connection leads to another external system
-	// than the one that has the resource. No system is called until the
-	// user allows it.
+	// ReasonBackendChanged: the connection leads to another external system than the external system in which the resource
+	// was created. The other external system is not called until the user allows it.
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 
-	// ReasonMarksNotStored: the API server accepted a write and did not store
-	// the annotations, the labels of an initializer or the finalizer that nothing
-	// may be created without: an admission webhook, a policy or a proxy drops them.
+	// ReasonMarksNotStored: the API server accepted a write, but did not store its annotations, its finalizer or the
+	// labels of an initializer. Without these, nothing may be created. An admission webhook, a policy or a proxy removes
+	// them.
 	ReasonMarksNotStored ConditionReason = "MarksNotStored"
 
-	// ReasonClientPanicked: the provider's client of the external system, or a
-	// function that is an option of the reconciler, panicked, which is a defect
-	// of the provider.
+	// ReasonClientPanicked: a function of the provider panicked, which is a defect of the provider. It is a method of the
+	// client of the external system, or an option of the reconciler.
 	ReasonClientPanicked ConditionReason = "ClientPanicked"
 
-	// ReasonCallOverdue: the provider's client of the external system, or a
-	// function that is an option of the reconciler, does not return although its
-	// deadline has passed, which is a defect of the provider.
+	// ReasonCallOverdue: a function of the provider has not returned although its deadline has passed, which is a defect
+	// of the provider. It is a method of the client of the external system, or an option of the reconciler.
 	ReasonCallOverdue ConditionReason = "CallOverdue"
 
-	// ReasonThrottled: the external system, or the limit for it, allows fewer requests than are needed.
+	// ReasonThrottled: the external system, or the configured limit of requests to it, allows fewer requests than are
+	// needed.
 	ReasonThrottled ConditionReason = "Throttled"
 
 	// ReasonUnauthorized: the external system does not accept the credentials.
 	ReasonUnauthorized ConditionReason = "Unauthorized"
 
-	// ReasonExternalSystemUnavailable: the external system as a whole does not
-	// work at the moment.
+	// ReasonExternalSystemUnavailable: the external system does not work at the moment, for all of its resources.
 	ReasonExternalSystemUnavailable ConditionReason = "ExternalSystemUnavailable"
 
-	// ReasonCreationPending: the external resource was created, but no
-	// observation has seen it yet. The status is Unknown meanwhile.
+	// ReasonCreationPending: the external resource was created, but no observation has found it yet. The status of the
+	// condition is Unknown.
 	ReasonCreationPending ConditionReason = "CreationPending"
 )
 
@@ -142,12 +139,12 @@ const (
 // external resource.
 const ReasonObserved ConditionReason = "Observed"
 
-// ReasonUnresolved is a reason of TypeCreated: the result of a creation is unknown, or the resource was never found,
-// and the message of TypeSynced asks the user to resolve it. The status is Unknown then.
+// ReasonUnresolved is a reason of TypeCreated. The result of a creation is unknown, or no observation has found the
+// resource. The message of TypeSynced asks the user to resolve it. The status is Unknown.
 const ReasonUnresolved ConditionReason = "Unresolved"
 
-// ReasonGivenUp is a reason of TypeCreated: the user of the object has declared that it is safe to create again. The
-// status is False then.
+// ReasonGivenUp is a reason of TypeCreated: a user has declared that it is safe to create the resource again. The
+// status is False.
 const ReasonGivenUp ConditionReason = "GivenUp"
 
 // Reasons of TypeUpToDate.
@@ -191,9 +188,8 @@ type Condition struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 }
 
-// Equal reports whether both conditions have the same type, status,
-// reason and message. LastTransitionTime is ignored, and ObservedGeneration
-// is compared only if both conditions have one.
+// Equal reports whether both conditions have the same type, status, reason and message. If both conditions have an
+// ObservedGeneration, Equal compares it too. LastTransitionTime is ignored.
 func (c Condition) Equal(other Condition) bool {
 	return c.Type == other.Type &&
 		c.Status == other.Status &&
@@ -221,28 +217,25 @@ func Deleting() Condition {
 	return now(TypeReady, metav1.ConditionFalse, ReasonDeleting)
 }
 
-// Available returns a Ready condition that is True: the external resource
-// exists and can be used.
+// Available returns a Ready condition that is True, because the external resource exists and can be used.
 func Available() Condition {
 	return now(TypeReady, metav1.ConditionTrue, ReasonAvailable)
 }
 
-// Unavailable returns a Ready condition that is False because the external
-// resource exists but cannot be used. Add why with WithMessage.
+// Unavailable returns a Ready condition that is False because the external resource exists but cannot be used. Add the
+// cause with WithMessage.
 func Unavailable() Condition {
 	return now(TypeReady, metav1.ConditionFalse, ReasonUnavailable)
 }
 
-// ReconcileSuccess returns a Synced condition that is True: the last pass did
-// all it had to do.
+// ReconcileSuccess returns a Synced condition that is True, because the last pass has done everything it had to do.
 func ReconcileSuccess() Condition {
 	return now(TypeSynced, metav1.ConditionTrue, ReasonReconcileSuccess)
 }
 
-// ReconcileError returns a Synced condition that is False because of err, whose
-// text becomes the message unchanged. Redact and shorten the text before the
-// condition is stored; the managed reconciler does. A nil error gives an
-// empty message.
+// ReconcileError returns a Synced condition that is False because of err. The text of err is the message, unchanged. If
+// err is nil, the message is empty. Redact and shorten the text before you store the condition, as the managed
+// reconciler does.
 func ReconcileError(err error) Condition {
 	c := now(TypeSynced, metav1.ConditionFalse, ReasonReconcileError)
 	if err != nil {

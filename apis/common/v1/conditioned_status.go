@@ -16,8 +16,8 @@ type ConditionedStatus struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 }
 
-// NewConditionedStatus returns a status with the supplied conditions. Of
-// several conditions of one type the last wins.
+// NewConditionedStatus returns a status with the supplied conditions. If several conditions have the same type, the
+// last is used.
 func NewConditionedStatus(c ...Condition) *ConditionedStatus {
 	s := &ConditionedStatus{}
 	s.SetConditions(c...)
@@ -25,8 +25,8 @@ func NewConditionedStatus(c ...Condition) *ConditionedStatus {
 	return s
 }
 
-// GetCondition returns the condition of the supplied type. For a type that was
-// never set it returns a condition whose status is Unknown.
+// GetCondition returns the condition of the supplied type. If there is none, it returns a condition whose status is
+// Unknown.
 func (s *ConditionedStatus) GetCondition(ct ConditionType) Condition {
 	if i := s.index(ct); i >= 0 {
 		return s.Conditions[i]
@@ -35,18 +35,16 @@ func (s *ConditionedStatus) GetCondition(ct ConditionType) Condition {
 	return Condition{Type: ct, Status: metav1.ConditionUnknown}
 }
 
-// SetConditions replaces the conditions of the same types by the supplied
-// ones, and appends those of new types in the order of the call.
+// SetConditions adds the supplied conditions, in the order of the arguments. A supplied condition replaces the stored
+// condition of the same type.
 //
-// A condition that equals the stored one (see Condition.Equal) changes only
-// the ObservedGeneration, which becomes that of the supplied condition. A
-// condition without a generation therefore clears the stored generation,
-// because it does not state for which generation it was computed. The managed
-// reconciler stamps such conditions before it writes them.
+// If a supplied condition equals the stored condition (see Condition.Equal), only ObservedGeneration changes, to the
+// value of the supplied condition. If the supplied condition has no ObservedGeneration, the stored value is cleared,
+// because it is unknown for which generation the condition was computed. The managed reconciler sets the
+// ObservedGeneration of such conditions before it writes them.
 //
-// LastTransitionTime changes only with the status; it is kept when only the
-// reason or the message changes. A zero time is replaced by now, because the
-// API server refuses to store it.
+// LastTransitionTime changes only if the status changes. If only the reason or the message changes, the stored time
+// remains. A zero time is replaced by the current time, because the API server does not accept a zero time.
 func (s *ConditionedStatus) SetConditions(c ...Condition) {
 	for _, set := range c {
 		i := s.index(set.Type)
@@ -71,8 +69,8 @@ func (s *ConditionedStatus) SetConditions(c ...Condition) {
 	}
 }
 
-// Equal reports whether both statuses have equal conditions (see
-// Condition.Equal), in whatever order. Two nil pointers are equal.
+// Equal reports whether both statuses have equal conditions (see Condition.Equal). The order of the conditions does not
+// matter. Two nil pointers are equal.
 func (s *ConditionedStatus) Equal(other *ConditionedStatus) bool {
 	if s == nil || other == nil {
 		return s == nil && other == nil

@@ -1,13 +1,11 @@
 // Package v1 holds the small types that every managed resource stores: its conditions, and references to other objects.
 //
-// A kind embeds ConditionedStatus in its status and forwards SetConditions and
-// GetCondition to it. Names and JSON are those that existing providers have stored,
-// so that an object need not be changed when its provider migrates to this runtime;
-// only Condition has one more field, observedGeneration.
+// A kind embeds ConditionedStatus in its status, and its methods SetConditions and GetCondition call those of
+// ConditionedStatus. Names and JSON are the same as in objects of existing providers. An object therefore need not be
+// changed when its provider migrates to this runtime. Only Condition has an additional field, observedGeneration.
 //
-// Condition times are taken from the wall clock of the machine, to the second.
-// Values of this package are plain data: safe to copy with DeepCopy, not safe
-// to change from several goroutines.
+// The times of conditions are wall clock times with a precision of one second. Values of this package are plain data.
+// They can be copied with DeepCopy, and must not be changed concurrently.
 //
 // +kubebuilder:object:generate=true
 package v1

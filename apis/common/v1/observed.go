@@ -16,16 +16,16 @@ type ObservedStatus struct {
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 }
 
-// GetObservedGeneration returns the generation that the status is about.
+// GetObservedGeneration returns the generation of the object for which the status was written.
 func (s *ObservedStatus) GetObservedGeneration() int64 { return s.ObservedGeneration }
 
-// SetObservedGeneration sets the generation that the status is about.
+// SetObservedGeneration sets the generation of the object for which the status was written.
 func (s *ObservedStatus) SetObservedGeneration(generation int64) { s.ObservedGeneration = generation }
 
-// GetLastHandledReconcileAt returns the request that was handled last.
+// GetLastHandledReconcileAt returns the last handled value of the annotation moorage.dev/reconcile-requested-at.
 func (s *ObservedStatus) GetLastHandledReconcileAt() string { return s.LastHandledReconcileAt }
 
-// SetLastHandledReconcileAt sets the request that was handled last.
+// SetLastHandledReconcileAt sets the last handled value of the annotation moorage.dev/reconcile-requested-at.
 func (s *ObservedStatus) SetLastHandledReconcileAt(token string) { s.LastHandledReconcileAt = token }
 
 // A ConnectionStatus identifies the published connection details of an object.
@@ -39,8 +39,8 @@ type ConnectionStatus struct {
 	ConnectionDetailsHash string `json:"connectionDetailsHash,omitempty"`
 }
 
-// GetConnectionDetailsHash returns the hash of the details that were published last.
+// GetConnectionDetailsHash returns the hash of the last published connection details.
 func (s *ConnectionStatus) GetConnectionDetailsHash() string { return s.ConnectionDetailsHash }
 
-// SetConnectionDetailsHash sets the hash of the details that were published last.
+// SetConnectionDetailsHash sets the hash of the last published connection details.
 func (s *ConnectionStatus) SetConnectionDetailsHash(hash string) { s.ConnectionDetailsHash = hash }

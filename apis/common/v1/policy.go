@@ -48,8 +48,8 @@ func (p ManagementPolicies) Allow(action ManagementAction) bool {
 // Paused reports whether the policies are the empty list.
 func (p ManagementPolicies) Paused() bool { return p != nil && len(p) == 0 }
 
-// Validate returns an error, which is meant for the user, if the policies name
-// an unknown action, or allow an action without allowing Observe.
+// Validate returns an error if the policies contain an unknown action, or allow an action without Observe. The error is
+// meant for the user.
 func (p ManagementPolicies) Validate() error {
 	known := []ManagementAction{
 		ManagementActionObserve, ManagementActionCreate, ManagementActionUpdate,
@@ -70,8 +70,7 @@ func (p ManagementPolicies) Validate() error {
 	return nil
 }
 
-// Equal reports whether both allow the same actions; order and repetition do
-// not matter. Nil equals {"*"}.
+// Equal reports whether both policies allow the same actions. Order and repetition do not matter. Nil equals {"*"}.
 func (p ManagementPolicies) Equal(other ManagementPolicies) bool {
 	return slices.Equal(p.set(), other.set())
 }

@@ -1,11 +1,10 @@
-// Package clientmanager reports to controllers when the client of a cluster has changed, for
-// clusters whose objects have the time of their connection. It has the names that existing
-// controllers use.
+// Package clientmanager reports to controllers when the client of a cluster has changed. It is for clusters whose
+// objects have the time of their connection. It has the names that existing controllers use.
 //
-// Start with NewClientManager. A reconciler reads the Cluster of its object, calls Refresh,
-// stops what uses the old client if Refresh returns true, and gets the client when it needs
-// one. Package clusters has the same rules with revisions instead of times, and with
-// contexts, leases and reasons: new code uses that.
+// Start with NewClientManager. A reconciler reads the Cluster of its object and calls Refresh. If Refresh returns true,
+// the reconciler stops everything that uses the old client. It calls GetK8sClient when it needs the client. New code
+// uses package clusters, which has the same rules with revisions instead of times, and with contexts, leases and
+// reasons.
 package clientmanager
 
 import (
@@ -25,8 +24,8 @@ var (
 	// NotFoundError: there is no client for the cluster.
 	NotFoundError = clusters.ErrNotFound
 
-	// StaleClientError: the Cluster as it was read is older or newer than the client, or
-	// Refresh was not called since the client changed.
+	// StaleClientError: the Cluster that the caller has read is older or newer than the client, or Refresh was not called
+	// after the client changed.
 	StaleClientError = clusters.ErrStale
 )
 
@@ -36,39 +35,37 @@ type KeyableObject interface {
 	GetNamespace() string
 }
 
-// A ConnectedCluster is an object with the time at which its client was made. If it also
-// has a UID (GetUID), an object with the same name and another UID is another cluster.
+// A ConnectedCluster is an object that has the time at which its client was made. If the object also has a UID (method
+// GetUID), objects with the same name and different UIDs are different clusters.
 type ConnectedCluster interface {
 	KeyableObject
 
-	// GetConnectedAt returns that time, or nil if there is no client.
+	// GetConnectedAt returns the time at which the client was made, or nil if there is no client.
 	GetConnectedAt() *metav1.MicroTime
 }
 
-// A ClientProvider provides the clients. Both must be safe for concurrent use.
+// A ClientProvider returns the clients of clusters. The provider and the clients must be safe for concurrent use.
 type ClientProvider[C any] interface {
-	// GetK8sClient returns the client of a cluster and the time at which it was made. The
-	// error is NotFoundError for an unknown cluster, and another one for a known cluster
-	// without a client, or with one of another type.
+	// GetK8sClient returns the client of a cluster and the time at which it was made. For an unknown cluster it returns
+	// NotFoundError. If a known cluster has no client, or a client of another type, it returns another error.
 	GetK8sClient(clusterKey types.NamespacedName) (C, metav1.MicroTime, error)
 }
 
-// A ClientManager tracks which client each object was given. Make one with
-// NewClientManager; its methods may be called concurrently.
+// A ClientManager tracks which client each object uses. Make one with NewClientManager. Its methods may be called
+// concurrently.
 type ClientManager[C any] struct {
 	manager *clusters.Manager[C]
 }
 
 // NewClientManager returns a manager of the provider's clients.
 //
-// An object is identified by its namespace, name and Go type, so that objects of two types may
-// share a manager and a name. A pointer and a value have the same type. Metadata alone
-// (*metav1.ObjectMeta) stands for the object of that name, of any type, if exactly one such
-// object was given clients. Otherwise the type must be the same in each call: a client given
-// to a *Pod is not refreshed with an *unstructured.Unstructured.
+// An object is identified by its namespace, name and Go type, so that objects of two types may share a manager and a
+// name. A pointer and a value have the same type. Otherwise the type must be the same in each call: a client that was
+// returned for a *Pod is not refreshed with an *unstructured.Unstructured. There is one exception: *metav1.ObjectMeta
+// identifies the object of any type that has its name, if exactly one such object has got clients.
 //
-// If the provider ends leases, as a clusters.Cache does, Refresh also reports a client that
-// was replaced at the same time because its API server was restored.
+// If the provider ends leases, as a clusters.Cache does, Refresh also reports a client that was replaced because its
+// API server was restored, although its connection time is unchanged.
 func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C] {
 	if l, ok := clientProvider.(leaser[C]); ok {
 		return &ClientManager[C]{
@@ -79,10 +76,9 @@ func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C]
 	return &ClientManager[C]{manager: clusters.NewManager[C](provider[C]{clientProvider}, clusters.WithoutIdleUsers())}
 }
 
-// GetK8sClient returns the client of the cluster for the object. The error is
-// NotFoundError if the cluster is nil or unknown, and StaleClientError if the time of the
-// client differs from that of the cluster or of the client that the object was given
-// before. Other errors of the provider are returned unchanged.
+// GetK8sClient returns the client of a cluster for an object. If the cluster is nil or unknown, the error is
+// NotFoundError. The error is StaleClientError if the time of the client differs from the time of the cluster, or from
+// the time of the client that the object has got before. Other errors of the provider are returned unchanged.
 func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedCluster) (C, error) {
 	var none C
 	if isNil(cluster) {
@@ -97,12 +93,13 @@ func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedClus
 	return lease.Client, nil
 }
 
-// Refresh reports whether the object has to stop what uses the client that it was given: once
-// for each change. For an object without a client it returns false.
+// Refresh reports, once for each change, whether the client of the object has changed. If it returns true, the object
+// has to stop everything that uses the old client. For an object without a client it returns false.
 //
-// A nil cluster, also a nil pointer of some type or a wrapper around one, is a cluster that is
-// gone. It does not identify the cluster: for an object with clients of several clusters,
-// Refresh returns false, and the object keeps them all. Call RefreshGone for such an object.
+// If the cluster is nil, Refresh assumes that the only cluster of the object is gone. A nil pointer in the interface,
+// and a wrapper around a nil pointer, count as nil. If the object has clients of several clusters, a nil cluster does
+// not identify one of them. Refresh then returns false, and the object keeps all its clients. Call RefreshGone for such
+// an object.
 func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) bool {
 	if isNil(cluster) {
 		return m.refreshNil(obj)
@@ -112,13 +109,13 @@ func (m *ClientManager[C]) Refresh(obj KeyableObject, cluster ConnectedCluster) 
 	return change != clusters.Unchanged
 }
 
-// RefreshGone is Refresh for a cluster with that key that does not exist: it reports,
-// once, whether the object has to stop what uses a client of it.
+// RefreshGone is like Refresh, but for a cluster that does not exist any more. It reports, once, whether the object has
+// to stop everything that uses a client of this cluster.
 func (m *ClientManager[C]) RefreshGone(obj KeyableObject, clusterKey types.NamespacedName) bool {
 	return m.manager.LoseCluster(m.user(obj), clusterKey)
 }
 
-// refreshNil refreshes the only cluster of which the object was given a client.
+// refreshNil refreshes the only cluster of which the object has a client.
 func (m *ClientManager[C]) refreshNil(obj KeyableObject) bool {
 	built := m.manager.Built(m.user(obj))
 	if len(built) != 1 {
@@ -132,9 +129,8 @@ func (m *ClientManager[C]) refreshNil(obj KeyableObject) bool {
 	return gone
 }
 
-// Revisions returns, by cluster, when the clients were made that the object was given:
-// those that GetK8sClient returns to it without an error until Refresh reports a change.
-// It is for tests and debugging.
+// Revisions returns the times at which the object's clients were made, by cluster. It leaves out clients that Refresh
+// has reported as changed. It is for tests and debugging.
 func (m *ClientManager[C]) Revisions(obj KeyableObject) map[types.NamespacedName]metav1.MicroTime {
 	out := map[types.NamespacedName]metav1.MicroTime{}
 	for key, rev := range m.manager.Built(m.user(obj)) {
@@ -144,14 +140,14 @@ func (m *ClientManager[C]) Revisions(obj KeyableObject) map[types.NamespacedName
 	return out
 }
 
-// Forget removes an object that is gone. An object that was created again under its name
-// has no client. An object without a client need not be removed.
+// Forget removes an object that does not exist any more. If an object with the same name is created later, it has no
+// client. Objects without a client need not be removed.
 func (m *ClientManager[C]) Forget(obj KeyableObject) { m.manager.Forget(m.user(obj)) }
 
-// ForgetCluster removes a cluster that is gone.
+// ForgetCluster removes a cluster that does not exist any more.
 func (m *ClientManager[C]) ForgetCluster(key types.NamespacedName) { m.manager.ForgetCluster(key) }
 
-// ref returns the reference of a cluster.
+// ref returns the Ref of a cluster.
 func ref(cluster ConnectedCluster) clusters.Ref {
 	r := clusters.Ref{
 		Key:      types.NamespacedName{Namespace: cluster.GetNamespace(), Name: cluster.GetName()},
@@ -177,8 +173,8 @@ func uid(cluster KeyableObject) types.UID {
 	return ""
 }
 
-// revision returns the revision of a time with the precision of the API server, a
-// microsecond. The zero time has a revision, too.
+// revision returns the revision for a time. It has the precision of the API server, which is a microsecond. The zero
+// time has a revision, too.
 func revision(at metav1.MicroTime) clusters.Revision {
 	return clusters.Revision(strconv.FormatInt(at.Truncate(time.Microsecond).UnixMicro(), 10))
 }
@@ -196,7 +192,7 @@ func timeOf(r clusters.Revision) metav1.MicroTime {
 // provider implements clusters.Provider with a ClientProvider.
 type provider[C any] struct{ from ClientProvider[C] }
 
-// Get returns the client, and a revision made of its time.
+// Get returns the client of a cluster, and a revision that is computed from its time.
 func (p provider[C]) Get(_ context.Context, key clusters.Key) (C, clusters.Revision, error) {
 	c, at, err := p.from.GetK8sClient(key)
 
@@ -216,7 +212,7 @@ type leaseProvider[C any] struct {
 	from leaser[C]
 }
 
-// Acquire returns a lease whose revision is the time of its client.
+// Acquire returns a lease whose revision is computed from the time of its client.
 func (l leaseProvider[C]) Acquire(ctx context.Context, key clusters.Key) (clusters.Lease[C], error) {
 	lease, err := l.from.Acquire(ctx, key)
 	if err != nil {
@@ -233,10 +229,10 @@ func (l leaseProvider[C]) Acquire(ctx context.Context, key clusters.Key) (cluste
 	return lease, nil
 }
 
-// FakeClientProvider is that of package clientmanagertest.
+// FakeClientProvider is clientmanagertest.FakeClientProvider.
 type FakeClientProvider[C any] = clientmanagertest.FakeClientProvider[C]
 
-// NewFakeClientProvider is that of package clientmanagertest.
+// NewFakeClientProvider calls clientmanagertest.NewFakeClientProvider.
 func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
 	return clientmanagertest.NewFakeClientProvider(defaultClient)
 }

@@ -19,8 +19,8 @@ func isNilValue(v reflect.Value) bool {
 	return !v.IsValid() || v.Kind() == reflect.Struct && wrapsNil(v)
 }
 
-// wrapsNil reports whether a struct has its name from a nil cluster: one that it embeds,
-// or that is its only field.
+// wrapsNil reports whether the methods of a struct come from a nil cluster. This is a cluster that the struct embeds,
+// or the only field of the struct.
 func wrapsNil(v reflect.Value) bool {
 	for field, value := range v.Fields() {
 		if (field.Anonymous || v.NumField() == 1) && mayWrapNil(field.Type) && isNilValue(value) {

@@ -9,12 +9,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// metadataKind is the kind of an object of which only the metadata is given.
+// metadataKind is the kind of an object of which the caller has only the metadata.
 const metadataKind = ""
 
-// user returns the user of an object. Objects with the same name are distinguished by
-// their types. Metadata stands for the object of that name which was given clients, and
-// the other way round.
+// user returns the user for an object. The types of objects distinguish objects with the same name. If obj is only
+// metadata, user returns the one object with this name that has clients. If only metadata with this name has clients,
+// user returns the user for the metadata.
 func (m *ClientManager[C]) user(obj KeyableObject) clusters.User {
 	u := clusters.User{Kind: kindOf(obj), Key: types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}}
 	if m.hasClients(u) {
@@ -40,7 +40,7 @@ func (m *ClientManager[C]) user(obj KeyableObject) clusters.User {
 	return u
 }
 
-// hasClients reports whether a user was given a client.
+// hasClients reports whether a user has a client.
 func (m *ClientManager[C]) hasClients(u clusters.User) bool { return len(m.manager.Built(u)) > 0 }
 
 // kindOf returns the name of the type of an object or of the pointer to it.

@@ -1,4 +1,3 @@
-// Package clientmanagertest has a stand-in for the connections to clusters, for tests of
-// controllers that use package clientmanager: FakeClientProvider. It imports nothing else
-// that is for tests.
+// Package clientmanagertest provides FakeClientProvider, a fake of the connections to clusters. It is for tests of
+// controllers that use package clientmanager. It imports no other test package.
 package clientmanagertest

@@ -13,8 +13,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A FakeClientProvider hands out the clients and errors that it was given. Make one
-// with NewFakeClientProvider; it may be used concurrently.
+// A FakeClientProvider returns the clients and errors that a test has stored in it. Make one with
+// NewFakeClientProvider. It may be used concurrently.
 type FakeClientProvider[C any] struct {
 	mu    sync.Mutex
 	known map[types.NamespacedName]fake[C]
@@ -26,8 +26,8 @@ type fake[C any] struct {
 	at     metav1.MicroTime
 }
 
-// NewFakeClientProvider returns a provider that knows the client for the cluster
-// called default, or nothing if the client is nil.
+// NewFakeClientProvider returns a provider that has the client for the cluster named default. If the client is nil, the
+// provider is empty.
 func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
 	f := &FakeClientProvider[C]{known: map[types.NamespacedName]fake[C]{}}
 	if !isNil(defaultClient) {
@@ -37,9 +37,9 @@ func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
 	return f
 }
 
-// GetK8sClient returns the client of a cluster and the time that it was stored. The
-// error is clusters.ErrNotFound for a cluster that nothing was stored for. A stored
-// error comes back with its text alone, so that no test relies on its identity.
+// GetK8sClient returns the client of a cluster and the time at which it was stored. If nothing was stored for the
+// cluster, the error is clusters.ErrNotFound. For a stored error it returns a new error with the same text, so that no
+// test relies on the identity of the error.
 func (f *FakeClientProvider[C]) GetK8sClient(clusterKey types.NamespacedName) (C, metav1.MicroTime, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,8 +57,8 @@ func (f *FakeClientProvider[C]) GetK8sClient(clusterKey types.NamespacedName) (C
 	}
 }
 
-// AddK8sClient stores a client unless there is one, or an error, for the cluster
-// already. It reports whether it did, and the time.
+// AddK8sClient stores a client for a cluster, unless a client or an error is already stored. If it has
+// stored the client, it returns true and the time of the client. Otherwise it returns false and the zero time.
 func (f *FakeClientProvider[C]) AddK8sClient(key types.NamespacedName, client C) (bool, metav1.MicroTime) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,8 +69,8 @@ func (f *FakeClientProvider[C]) AddK8sClient(key types.NamespacedName, client C)
 	return true, f.set(key, client)
 }
 
-// SetK8sClient stores a client in place of whatever there is for the cluster. The time
-// it returns is later than that of the client before.
+// SetK8sClient stores a client for a cluster, and replaces a stored client or error. It returns the time of the client,
+// which is later than the time of the replaced client.
 func (f *FakeClientProvider[C]) SetK8sClient(key types.NamespacedName, client C) metav1.MicroTime {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +78,7 @@ func (f *FakeClientProvider[C]) SetK8sClient(key types.NamespacedName, client C)
 	return f.set(key, client)
 }
 
-// SetClusterError stores an error in place of whatever there is for the cluster.
+// SetClusterError stores an error for a cluster, and replaces a stored client or error.
 func (f *FakeClientProvider[C]) SetClusterError(key types.NamespacedName, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

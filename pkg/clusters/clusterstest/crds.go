@@ -16,10 +16,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// InstallCRDs creates the definitions that are in the YAML files, one in each, and
-// waits until they are established and clients find the kinds, which may be a moment
-// later. One that exists already is left as it is. The scheme of the client has to know
-// definitions.
+// InstallCRDs creates the CRDs from YAML files, one per file. It waits until they are established and the client finds
+// their kinds, which may take a moment longer. It does not change a CRD that exists already. The scheme of the client
+// must contain CustomResourceDefinition.
 func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
 	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

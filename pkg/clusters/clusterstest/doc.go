@@ -1,4 +1,3 @@
-// Package clusterstest has what tests and demos of programs that use several clusters
-// need: FakeClientProvider stands in for the connections to them, and a Granter plays the
-// platform that grants access to them.
+// Package clusterstest provides fakes for tests and demos of programs that use several clusters. FakeClientProvider is
+// a fake of the connections to clusters. A Granter takes the role of the platform, which grants access to clusters.
 package clusterstest

@@ -23,12 +23,13 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// grantsNamespace holds the service accounts in each cluster.
+// grantsNamespace is the namespace of the service accounts in each cluster.
 const grantsNamespace = "granted-access"
 
 func secretName(ar *clustersv1alpha1.AccessRequest) string { return accountName(ar) + "-access" }
 
-// accountName is another one for each request, also for namesakes.
+// accountName returns the name of the service account for an AccessRequest. It is unique, even if an AccessRequest is
+// deleted and created again.
 func accountName(ar *clustersv1alpha1.AccessRequest) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", ar.Namespace, ar.Name, ar.UID))
 
@@ -46,15 +47,14 @@ func expiration(s *corev1.Secret) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// A token of a service account is good as long as the Secret exists that it is bound to:
-// so it can be ended before its time.
+// A token is a token of a service account that is bound to a Secret. It is invalid after the Secret was deleted, so it
+// can be ended before it expires.
 type token struct {
 	secret  string // in grantsNamespace
 	expires time.Time
 }
 
-// grant makes a service account that may do what was asked for, and returns a kubeconfig
-// with a new token of it.
+// grant creates a service account with the requested permissions, and returns a kubeconfig with a new token of it.
 func grant(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, ttl time.Duration,
 ) ([]byte, token, error) {
@@ -97,7 +97,7 @@ func grant(
 	return kubeconfig, token{bound.Name, clock.RealClock{}.Now().Add(ttl)}, err
 }
 
-// end ends the tokens of an AccessRequest that are not to be kept.
+// end deletes the tokens of an AccessRequest, except those to keep.
 func end(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, keep func(secret string) bool,
 ) error {
@@ -165,7 +165,7 @@ func permissions(ar *clustersv1alpha1.AccessRequest) []client.Object {
 	return objects
 }
 
-// revoke removes the service account: its tokens are of no use from then on.
+// revoke deletes the service account of an AccessRequest, which invalidates its tokens.
 func revoke(ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest) error {
 	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
 	if err != nil {

@@ -27,50 +27,52 @@ import (
 
 const (
 	granterFinalizer = "clusters.openmcp.cloud/granter"
-	minTokenTTL      = 10 * time.Minute // no API server makes shorter ones
+	minTokenTTL      = 10 * time.Minute // API servers issue no shorter tokens
 )
 
-// A Granter plays the platform: it answers ClusterRequests and AccessRequests. For each
-// AccessRequest it makes a service account with the permissions that were asked for in the
-// cluster, and puts a kubeconfig with a token of it into a Secret, which it renews when
-// half of its time is over. A token ends when its time is over, or at once when Rotate has
-// put another one in its place, as far as the API server goes along: that remembers for
-// ten seconds that a token was good. Everything goes with the request.
+// A Granter takes the role of the platform: it grants or denies ClusterRequests and AccessRequests. It is for tests and
+// demos, because it holds administrators' configurations of all clusters.
 //
-// It is for tests and demos: it holds administrators' configurations of all clusters.
+// For each AccessRequest it creates a service account in the cluster, with the requested permissions. It writes a
+// kubeconfig with a token of this service account to a Secret, and renews the token after half of its validity. When
+// the AccessRequest is deleted, the Granter deletes all of these.
+//
+// A token becomes invalid when it expires, or when Rotate replaces it. The API server may still accept a replaced token
+// for ten seconds, because it caches successful authentications.
 type Granter struct {
-	// ClusterFor returns an administrator's configuration of the cluster that a
-	// ClusterRequest is granted, or false to deny it. Required.
+	// ClusterFor returns an administrator's configuration of the cluster for a ClusterRequest. It returns false to deny
+	// the request. It is required.
 	ClusterFor func(request client.ObjectKey) (*rest.Config, bool)
 
-	// Deny says why an AccessRequest is denied, "" if it is not. By default none is.
+	// Deny returns the reason why an AccessRequest is denied, or "" to grant it. By default all are granted.
 	Deny func(request client.ObjectKey) string
 
-	// TokenTTL is how long a token is valid, an hour by default. One that is valid for
-	// less than ten minutes, and that outlives the Granter, is for ten.
+	// TokenTTL is the validity of a token. The default is an hour. An API server issues tokens for at least ten
+	// minutes, so the Granter itself ends shorter tokens. If the Granter stops before, such a token is valid for ten
+	// minutes.
 	TokenTTL time.Duration
 
-	// TTLFor is how long the tokens for an AccessRequest are valid. By default, and if it
-	// returns nothing positive, that is TokenTTL. It may be called concurrently.
+	// TTLFor returns the validity of the tokens for an AccessRequest. If it is nil, or returns no positive value, the
+	// validity is TokenTTL. It may be called concurrently.
 	TTLFor func(request client.ObjectKey) time.Duration
 
-	// Workers is how many requests are answered at the same time, one by default.
+	// Workers is the number of requests that are handled at the same time. The default is one.
 	Workers int
 
 	client client.Client
-	live   client.Reader // what was granted a moment ago is not granted again
+	live   client.Reader // not cached, so that no request is granted twice
 
 	mu     sync.Mutex // guards what follows
 	grants map[types.UID]*granted
 }
 
-// Granted is the tokens of an AccessRequest.
+// granted holds the tokens of an AccessRequest.
 type granted struct {
 	mu     sync.Mutex // guards what follows; held while one is made
 	tokens []token
 }
 
-// ttl returns how long tokens for an AccessRequest are valid.
+// ttl returns the validity of the tokens for an AccessRequest.
 func (g *Granter) ttl(ar *clustersv1alpha1.AccessRequest) time.Duration {
 	if g.TTLFor != nil {
 		if ttl := g.TTLFor(client.ObjectKeyFromObject(ar)); ttl > 0 {
@@ -101,8 +103,8 @@ func (g *Granter) forget(ar *clustersv1alpha1.AccessRequest) {
 	delete(g.grants, ar.UID)
 }
 
-// SetupWithManager adds the granter to a manager of the platform cluster, whose scheme has
-// to know clustersv1alpha1 and the kinds of Kubernetes itself.
+// SetupWithManager adds the granter to a manager of the platform cluster. The scheme of the manager must contain
+// clustersv1alpha1 and the built-in kinds of Kubernetes.
 func (g *Granter) SetupWithManager(m manager.Manager) error {
 	g.client, g.live = m.GetClient(), m.GetAPIReader()
 	if g.TokenTTL <= 0 {
@@ -120,7 +122,7 @@ func (g *Granter) SetupWithManager(m manager.Manager) error {
 	return errors.Wrap(err, "cannot set up the granter of access")
 }
 
-// cluster answers a ClusterRequest.
+// cluster grants or denies a ClusterRequest.
 func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	cr := &clustersv1alpha1.ClusterRequest{}
 	if err := g.client.Get(ctx, r.NamespacedName, cr); err != nil {
@@ -156,7 +158,7 @@ func (g *Granter) cluster(ctx context.Context, r reconcile.Request) (ctrl.Result
 	return again(g.client.Status().Patch(ctx, cr, client.MergeFrom(base)))
 }
 
-// access answers an AccessRequest, and renews what was granted.
+// access grants or denies an AccessRequest, and renews its token.
 func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result, error) {
 	ar := &clustersv1alpha1.AccessRequest{}
 	if err := g.live.Get(ctx, r.NamespacedName, ar); err != nil {
@@ -199,7 +201,7 @@ func (g *Granter) access(ctx context.Context, r reconcile.Request) (ctrl.Result,
 	return ctrl.Result{RequeueAfter: left}, nil
 }
 
-// answer returns the cluster of an AccessRequest, and what becomes of the request.
+// answer returns the configuration of the cluster of an AccessRequest, and the phase of the AccessRequest.
 func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest) (*rest.Config, string, error) {
 	ref := ar.Spec.ClusterRef
 	if ref == nil {
@@ -224,8 +226,8 @@ func (g *Granter) answer(ctx context.Context, ar *clustersv1alpha1.AccessRequest
 	return config, clustersv1alpha1.RequestGranted, nil
 }
 
-// renew sees to it that the Secret holds a token that is good for a while, ends those
-// whose time is over, and returns when to look again.
+// renew issues a new token if half of the validity of the current token is over. It ends expired tokens, and returns
+// the time until the next renewal.
 func (g *Granter) renew(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest,
 ) (time.Duration, error) {
@@ -249,7 +251,7 @@ func (g *Granter) renew(
 	return min(left, next), err
 }
 
-// expire ends the tokens whose time is over, and returns when that is for the next one.
+// expire ends the expired tokens, and returns the time until the next token expires, which is at most an hour.
 func (of *granted) expire(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest,
 ) (time.Duration, error) {
@@ -272,8 +274,8 @@ func (of *granted) expire(
 	return next, nil
 }
 
-// Rotate makes new credentials for an AccessRequest now, and ends those before. The Granter
-// has to run.
+// Rotate issues new credentials for an AccessRequest now, and invalidates the previous credentials. The Granter has to
+// be running.
 func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 	ar := &clustersv1alpha1.AccessRequest{}
 	if err := g.client.Get(ctx, request, ar); err != nil {
@@ -295,7 +297,7 @@ func (g *Granter) Rotate(ctx context.Context, request client.ObjectKey) error {
 	return end(ctx, config, ar, func(secret string) bool { return secret == newest.secret })
 }
 
-// issue makes credentials, and puts them into the Secret.
+// issue issues a token and writes it to the Secret.
 func (g *Granter) issue(
 	ctx context.Context, config *rest.Config, ar *clustersv1alpha1.AccessRequest, of *granted,
 ) error {
@@ -310,8 +312,8 @@ func (g *Granter) issue(
 	}), "cannot write the Secret")
 }
 
-// put writes the Secret of an AccessRequest, which is read live: Secrets are no matter for a
-// cache.
+// put writes the Secret of an AccessRequest. It reads the Secret from the API server, because Secrets should not be
+// cached.
 func (g *Granter) put(ctx context.Context, ar *clustersv1alpha1.AccessRequest, data map[string][]byte) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ar.Namespace, Name: secretName(ar)}}
 	err := g.live.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -349,7 +351,7 @@ func (g *Granter) finalize(ctx context.Context, o client.Object) (ctrl.Result, e
 	return again(gone.IgnoreConfirmed(ctx, g.live, o, err))
 }
 
-// again retries after the write of another client.
+// again requeues after a conflict with the write of another client.
 func again(err error) (ctrl.Result, error) {
 	if kerrors.IsConflict(err) || gone.Named(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil

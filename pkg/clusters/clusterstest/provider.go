@@ -2,10 +2,10 @@ package clusterstest
 
 import "github.com/moorage-dev/moorage/pkg/clusters/clientmanagertest"
 
-// FakeClientProvider is the one of clientmanagertest.
+// FakeClientProvider is clientmanagertest.FakeClientProvider.
 type FakeClientProvider[C any] = clientmanagertest.FakeClientProvider[C]
 
-// NewFakeClientProvider is the one of clientmanagertest.
+// NewFakeClientProvider calls clientmanagertest.NewFakeClientProvider.
 func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
 	return clientmanagertest.NewFakeClientProvider(defaultClient)
 }

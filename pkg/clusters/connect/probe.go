@@ -58,9 +58,9 @@ func sendRequest(ctx context.Context, known *record, path string) ([]byte, error
 	}
 }
 
-// httpClient returns the HTTP client of a cluster. It is kept as long as the settings,
-// because client-go makes another transport, with connections of its own, when the one
-// before is not referenced any more.
+// httpClient returns the HTTP client of a cluster. The record holds the client until the settings change. Otherwise
+// client-go would make a new transport with new connections as soon as the previous transport is not referenced any
+// more.
 func (r *record) httpClient() (*http.Client, error) {
 	var err error
 	if r.client == nil {
@@ -78,7 +78,7 @@ func (r *record) closeIdleConnections() {
 	}
 }
 
-// versionOf parses the response to /version: the version and the architecture.
+// versionOf returns the version and the architecture in the response to /version.
 func versionOf(answer []byte) (version, arch string) {
 	var fields struct{ GitVersion, Platform string }
 	if json.Unmarshal(answer, &fields) != nil {
@@ -89,7 +89,7 @@ func versionOf(answer []byte) (version, arch string) {
 	return limitLength(fields.GitVersion), limitLength(arch)
 }
 
-// limitLength returns "" for a text that is too long.
+// limitLength returns the text, or "" if it is too long.
 func limitLength(s string) string {
 	if len(s) > 100 {
 		return ""

@@ -10,10 +10,11 @@ import (
 	"github.com/moorage-dev/moorage/internal/gone"
 )
 
-// read returns a Cluster and its record, or nil if it does not exist or is being deleted.
-// It reads from the cache, or from the API server if the cache has been stale for several
-// passes. If the version from the API server is lower than that of the last write of this
-// process, the API server was restored from a backup, and the record is discarded.
+// read returns a Cluster and its record. It returns nil if the Cluster does not exist or is being deleted. It reads
+// from the cache, or from the API server if the cache was stale for several passes.
+//
+// If the API server returns an older version than the last write of this process, the API server was restored from a
+// backup. read then discards the record.
 func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (*clustersv1alpha1.Cluster, *record, error) {
 	c, err := get(ctx, r.client, name)
 	if c == nil {
@@ -37,7 +38,7 @@ func (r *reconciler) read(ctx context.Context, name types.NamespacedName) (*clus
 	return c, known, nil
 }
 
-// get returns nil if there is no such Cluster, or if it is being deleted.
+// get returns a Cluster. It returns nil if the Cluster does not exist or is being deleted.
 func get(ctx context.Context, from client.Reader, name types.NamespacedName) (*clustersv1alpha1.Cluster, error) {
 	c := &clustersv1alpha1.Cluster{}
 	if err := from.Get(ctx, name, c); err != nil {

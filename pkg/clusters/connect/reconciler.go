@@ -21,7 +21,7 @@ import (
 // retryDelay is the time until the next attempt to reach a cluster that does not respond.
 const retryDelay = 30 * time.Second
 
-// A reconciler connects clusters.
+// A reconciler makes the connections to clusters.
 type reconciler struct {
 	client       client.Client // reads from a cache
 	apiReader    client.Reader // not cached
@@ -32,7 +32,7 @@ type reconciler struct {
 	options      options
 }
 
-// newReconciler returns a reconciler that fills the cache.
+// newReconciler returns a reconciler that stores connections in the cache.
 func newReconciler(c client.Client, live client.Reader, cache Cache, o options) *reconciler {
 	return &reconciler{
 		client: c, apiReader: live, cache: cache, request: sendRequest, records: records.New((*record).closeIdleConnections),
@@ -40,15 +40,15 @@ func newReconciler(c client.Client, live client.Reader, cache Cache, o options) 
 	}
 }
 
-// Ref returns a cluster as it was read, for the methods of a clusters.Manager.
+// Ref returns the Ref of a Cluster object as it was read. It is an argument for the methods of a clusters.Manager.
 func Ref(c *clustersv1alpha1.Cluster) clusters.Ref {
 	return clusters.Ref{
 		Key: client.ObjectKeyFromObject(c), UID: c.GetUID(), Revision: clusters.Revision(c.Status.Revision),
 	}
 }
 
-// Reconcile connects one cluster. It requeues after a conflict without an error: the
-// other write causes an event.
+// Reconcile makes the connection to one cluster. After a conflict it returns no error, because the conflicting write
+// causes an event.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	c, known, err := r.read(ctx, request.NamespacedName)
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: after}, redact.Error(err)
 }
 
-// reconcileCluster connects or probes a cluster, and returns the time until the next
+// reconcileCluster makes the connection to a cluster or checks its health. It returns the time until the next
 // reconcile.
 func (r *reconciler) reconcileCluster(
 	ctx context.Context, c *clustersv1alpha1.Cluster, known *record,
@@ -99,9 +99,9 @@ func (r *reconciler) reconcileCluster(
 	return r.probe(ctx, c, known)
 }
 
-// readSettings reads the settings of a cluster if they are due, or if another process has
-// reported other settings: with the old ones this process would revert the report. If
-// they cannot be read now, it keeps the ones before.
+// readSettings reads the settings of a cluster if they are due, or if another process has reported another revision.
+// With outdated settings, this process would overwrite the report of the other process. If the read fails, readSettings
+// keeps the previous settings.
 func (r *reconciler) readSettings(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) error {
 	now := r.options.clock.Now()
 	known.unauthorized = r.unauthorized.take(client.ObjectKeyFromObject(c), known.input.Revision) || known.unauthorized
@@ -133,7 +133,7 @@ func (r *reconciler) readSettings(ctx context.Context, c *clustersv1alpha1.Clust
 	return nil
 }
 
-// connect tries new settings.
+// connect makes a connection with new settings and checks it.
 func (r *reconciler) connect(ctx context.Context, c *clustersv1alpha1.Cluster, known *record) (time.Duration, error) {
 	answer, err := r.request(ctx, known, "/version")
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *reconciler) storeConnection(c *clustersv1alpha1.Cluster, known *record)
 	r.cache.Set(client.ObjectKeyFromObject(c), in)
 }
 
-// removeConnection removes the connection from the cache, and reports why.
+// removeConnection removes the connection from the cache, and reports the reason.
 func (r *reconciler) removeConnection(
 	ctx context.Context, c *clustersv1alpha1.Cluster, known *record, why error,
 ) error {

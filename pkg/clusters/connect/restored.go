@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// A restoreNotifier replaces connections after restores of API servers.
+// A restoreNotifier is a Cache that replaces connections after restores of API servers.
 type restoreNotifier interface {
 	clusters.Notifier
 	Restored(key clusters.Key) *clusters.Restore
@@ -37,8 +37,8 @@ func (r *reconciler) restoreSource() source.Source {
 	})
 }
 
-// emitRestored emits an event if the connection of a cluster was replaced because its API
-// server was restored, once per restore.
+// emitRestored emits an event if the connection of a cluster was replaced because its API server was restored. It emits
+// one event per restore.
 func (r *reconciler) emitRestored(c *clustersv1alpha1.Cluster, known *record) {
 	from, ok := r.cache.(restoreNotifier)
 	if !ok {

@@ -26,14 +26,14 @@ type connectError struct {
 	err    error
 }
 
-// Error returns the text without secrets.
+// Error returns the text of the error without secrets.
 func (f *connectError) Error() string { return redact.Error(f.err).Error() }
 
-// Unwrap returns the error.
+// Unwrap returns the original error.
 func (f *connectError) Unwrap() error { return f.err }
 
-// buildInput reads the settings of a cluster. A connectError is for the user to correct;
-// any other error means that the settings could not be read now.
+// buildInput reads the settings of a cluster. A connectError means that the user has to correct them. Any other error
+// means that they cannot be read now.
 func (r *reconciler) buildInput(ctx context.Context, c *clustersv1alpha1.Cluster) (clusters.Input, error) {
 	data, version, err := r.kubeconfig(ctx, c)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *reconciler) buildInput(ctx context.Context, c *clustersv1alpha1.Cluster
 	return in, nil
 }
 
-// kubeconfig returns the kubeconfig, and a version that differs for any two kubeconfigs.
+// kubeconfig returns the kubeconfig and its version. Two different kubeconfigs have different versions.
 func (r *reconciler) kubeconfig(ctx context.Context, c *clustersv1alpha1.Cluster) ([]byte, string, error) {
 	ref := c.Spec.SecretRef
 	if ref == nil {

@@ -15,13 +15,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Cache keeps connections, such as a clusters.Cache. If it also reports restores of API
-// servers (clusters.Notifier, and the method Restored of a clusters.Cache), they are
-// events on the Cluster.
+// A Cache stores connections, as a clusters.Cache does. If it also implements clusters.Notifier and the method Restored
+// of clusters.Cache, the controller records an event on the Cluster when its API server was restored.
 type Cache interface {
 	// Set sets the input of the connection to a cluster.
 	Set(key clusters.Key, in clusters.Input) bool
-	// Fail records why a cluster cannot be reached.
+	// Fail records the reason why a cluster cannot be reached.
 	Fail(key clusters.Key, err error)
 	// Drop removes a cluster.
 	Drop(key clusters.Key)
@@ -41,18 +40,18 @@ type options struct {
 	kubeconfigFile  string
 }
 
-// WithLogger sets the logger. The default discards.
+// WithLogger sets the logger. By default nothing is logged.
 func WithLogger(l logging.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithRecorder sets the recorder of the events that a connection was made or lost. The
-// default is a recorder of the manager.
+// WithRecorder sets the recorder of events about made and lost connections. The default is the event recorder of the
+// manager.
 func WithRecorder(r event.Recorder) Option { return func(o *options) { o.recorder = r } }
 
 // WithClock sets the clock. The default is the real clock.
 func WithClock(c clock.PassiveClock) Option { return func(o *options) { o.clock = c } }
 
-// WithRecheckInterval sets how often the Secret of a cluster is read, one minute by
-// default. Values that are not positive are ignored.
+// WithRecheckInterval sets the interval at which the controller reads the Secret of a cluster. The default is one
+// minute. A value that is not positive is ignored.
 func WithRecheckInterval(d time.Duration) Option {
 	return func(o *options) {
 		if d > 0 {
@@ -61,8 +60,8 @@ func WithRecheckInterval(d time.Duration) Option {
 	}
 }
 
-// WithProbeInterval sets how often the health of a cluster is checked, 15 seconds by
-// default. Values that are not positive are ignored.
+// WithProbeInterval sets the interval at which the controller checks the health of a cluster. The default is 15
+// seconds. A value that is not positive is ignored.
 func WithProbeInterval(d time.Duration) Option {
 	return func(o *options) {
 		if d > 0 {
@@ -71,15 +70,14 @@ func WithProbeInterval(d time.Duration) Option {
 	}
 }
 
-// WithKubeconfigFile allows clusters that name only a context, which is one of this file.
-// The file is the program's own, but the same rules apply to it. By default such clusters
-// are refused.
+// WithKubeconfigFile allows Clusters that name only a context. This context is read from the file. The file belongs to
+// the program, but ParseKubeconfig refuses the same fields as in other kubeconfigs. By default such Clusters are
+// refused.
 func WithKubeconfigFile(path string) Option { return func(o *options) { o.kubeconfigFile = path } }
 
-// Setup adds a controller to a manager that connects the clusters of Cluster objects and
-// stores the connections in the cache. The scheme of the manager must contain Cluster
-// (clustersv1alpha1.AddToScheme). It returns an error if the controller cannot be
-// created.
+// Setup adds a controller to a manager. The controller makes a connection for each Cluster object, and stores it in the
+// cache. The scheme of the manager must contain Cluster (clustersv1alpha1.AddToScheme). Setup returns an error if the
+// controller cannot be created.
 func Setup(m manager.Manager, cache Cache, o ...Option) error {
 	chosen := options{
 		logger: logging.NewNopLogger(), clock: clock.RealClock{}, recheckInterval: time.Minute,

@@ -19,19 +19,18 @@ import (
 
 // Reasons of the events about a cluster.
 const (
-	// ReasonConnected: there is a connection, over which the cluster has responded.
+	// ReasonConnected: the cluster has responded on its connection.
 	ReasonConnected event.Reason = "Connected"
 
-	// ReasonConnectionLost: there is no connection any more, or it was replaced because the API
-	// server of the cluster was restored to an earlier state.
+	// ReasonConnectionLost: there is no connection any more, or the connection was replaced because the API server of the
+	// cluster was restored to an earlier state.
 	ReasonConnectionLost event.Reason = "ConnectionLost"
 )
 
-// patchStatus patches the differences in the status, and reports whether there were any.
-// If another process has replaced the report of this one, this one repeats its report
-// only after the recheck interval: two processes that find different settings, such as
-// those of their own kubeconfigs, or of which only one reaches the cluster, would
-// otherwise write in turn without an end.
+// patchStatus patches the changed fields of the status, and reports whether anything has changed. If another process
+// has overwritten the report of this process, this process repeats its report only after the recheck interval.
+// Otherwise two processes that disagree would overwrite each other without end. Processes disagree if their own
+// kubeconfigs differ, or if only one of them reaches the cluster.
 func (r *reconciler) patchStatus(ctx context.Context, base, c *clustersv1alpha1.Cluster, known *record) (bool, error) {
 	c.Status.ObservedGeneration = c.GetGeneration()
 	c.Status.ExpiresAt = nil
@@ -69,7 +68,7 @@ func (r *reconciler) condition(c *clustersv1alpha1.Cluster, t commonv1.Condition
 	}
 }
 
-// emitEvent emits the event that a connection was made, or why it was lost.
+// emitEvent emits an event that says that a connection was made, or why it was lost.
 func (r *reconciler) emitEvent(c *clustersv1alpha1.Cluster, why error) {
 	if why == nil {
 		r.options.recorder.Event(
@@ -107,7 +106,7 @@ type record struct {
 	reported   connectionState // by us, last
 	reportedAt time.Time
 
-	// The settings as they were read last: for which generation and request, and when.
+	// The last read settings, and the generation, the request and the time of this read.
 	input            clusters.Input
 	inputErr         error
 	generation       int64
@@ -122,8 +121,8 @@ type record struct {
 	client       *http.Client // nil before the first request
 }
 
-// A connectionState is the part of a status about the connection: its revision, or why
-// there is none, and the health of the cluster.
+// A connectionState is the part of the status that describes the connection: its revision, or the reason why there is
+// none, and the health of the cluster.
 type connectionState struct {
 	revision, err string
 	healthy       metav1.ConditionStatus

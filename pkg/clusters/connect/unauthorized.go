@@ -11,8 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// The unauthorizedReports are the connections whose credentials a server has rejected in
-// a request of their users.
+// An unauthorizedReports holds the connections whose credentials a server has rejected in a request of a user.
 type unauthorizedReports struct {
 	mu      sync.Mutex
 	pending map[clusters.Key]clusters.Revision
@@ -25,8 +24,8 @@ func newUnauthorizedReports() *unauthorizedReports {
 	return &unauthorizedReports{pending: map[clusters.Key]clusters.Revision{}, last: map[clusters.Key]clusters.Revision{}}
 }
 
-// report enqueues a cluster, once per revision: if its Secret did not change, the probes
-// and the recheck interval follow.
+// report enqueues a cluster once per revision. If the Secret has not changed, the next probes and the recheck interval
+// cover further rejections.
 func (f *unauthorizedReports) report(key clusters.Key, rev clusters.Revision) {
 	f.mu.Lock()
 	known := f.last[key] == rev

@@ -1,9 +1,9 @@
-// Package remote is for managed resources whose external resources are in other clusters:
-// each object names a Cluster, and a pass acquires a lease on the connection to it.
+// Package remote is for managed resources whose external resources are in other clusters. Each object names a Cluster.
+// Each pass acquires a lease on the connection to this cluster.
 //
-// Start with NewConnector, for managed.WithTypedExternalConnector. When the credentials of a
-// cluster are rotated, calls in progress may complete on the old connection, no call starts
-// on it, and the next pass has the new one.
+// Start with NewConnector, and pass the result to managed.WithTypedExternalConnector. When the credentials of a cluster
+// are rotated, calls in progress may complete on the old connection. No new call starts on it, and the next pass gets
+// the new connection.
 package remote
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Connector is a managed.TypedExternalConnector whose external system is another
-// cluster. Make one with NewConnector; it may be used concurrently.
+// A Connector is a managed.TypedExternalConnector whose external system is another cluster. Make one with NewConnector.
+// It may be used concurrently.
 type Connector[T resource.Managed] struct {
 	manager *clusters.Manager[*clusters.Cluster]
 	kind    string
@@ -35,10 +35,9 @@ type Connector[T resource.Managed] struct {
 	client  func(c *clusters.Cluster, mg T) managed.TypedExternalClient[T]
 }
 
-// NewConnector returns a connector for objects of a kind, which is a name that
-// distinguishes them from other users of the manager. The function find returns the
-// cluster of an object as it was just read: see ByName. The function client is called in
-// each pass; its result is not used after the pass.
+// NewConnector returns a connector for objects of a kind. The kind is any name that distinguishes these objects from
+// other users of the manager. The function find returns the Ref of the object's cluster as it was just read: see
+// ByName. The function client is called in each pass, and its result is not used after the pass.
 func NewConnector[T resource.Managed](m *clusters.Manager[*clusters.Cluster], kind string, find func(
 	ctx context.Context, mg T,
 ) (clusters.Ref, error),
@@ -47,8 +46,8 @@ func NewConnector[T resource.Managed](m *clusters.Manager[*clusters.Cluster], ki
 	return &Connector[T]{manager: m, kind: kind, find: find, client: client}
 }
 
-// ByName returns a function that reads a Cluster by its name, with the reader of a
-// manager, which reads from its cache.
+// ByName returns a function that reads the Cluster whose name the function name returns. The reader is usually the
+// client of a manager, which reads from a cache.
 func ByName[T resource.Managed](
 	r client.Reader, name func(mg T) client.ObjectKey,
 ) func(context.Context, T) (clusters.Ref, error) {
@@ -62,14 +61,13 @@ func ByName[T resource.Managed](
 	}
 }
 
-// user returns the user of an object.
+// user returns the user for an object.
 func (c *Connector[T]) user(mg T) clusters.User {
 	return clusters.User{Kind: c.kind, Key: client.ObjectKeyFromObject(mg)}
 }
 
-// Connect acquires a lease on the connection to the object's cluster. It fails with
-// clusters.ErrStale while a connection is being replaced: the next attempt gets the new
-// one.
+// Connect acquires a lease on the connection to the object's cluster. While a connection is being replaced, it returns
+// clusters.ErrStale, and the next attempt gets the new connection.
 func (c *Connector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	ref, err := c.find(ctx, mg)
 	if err != nil {
@@ -92,8 +90,8 @@ func (c *Connector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternal
 	return l, nil
 }
 
-// EnqueueUsers returns a handler for managed.WithWatch and Clusters: it enqueues the
-// objects of a cluster when its connection was made, replaced or lost.
+// EnqueueUsers returns a handler of Clusters for managed.WithWatch. When the connection to a Cluster was made, replaced
+// or lost, the handler enqueues the objects that use it.
 func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 	enqueue := func(cluster client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		for _, u := range c.manager.Users(client.ObjectKeyFromObject(cluster)) {
@@ -120,9 +118,9 @@ func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 	}
 }
 
-// ForgetDeleted returns a handler for managed.WithWatch and the managed kind itself: it
-// forgets deleted objects whose external resource was orphaned by their policy. Without
-// it the manager still counts them as users of the cluster.
+// ForgetDeleted returns a handler of the managed kind for managed.WithWatch. The handler removes deleted objects from
+// the users of their cluster. It is needed for objects whose external resource was orphaned by their policy, because
+// the manager counts them as users otherwise.
 func (c *Connector[T]) ForgetDeleted() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -140,7 +138,7 @@ type leasedClient[T resource.Managed] struct {
 	deleted   bool // the external resource of an object that is being deleted
 }
 
-// checkLease returns an error if the connection was replaced: no call may start on it.
+// checkLease returns an error if the connection was replaced, because no call may start on a replaced connection.
 func (l *leasedClient[T]) checkLease() error {
 	if l.lease.Context.Err() == nil {
 		return nil
@@ -187,7 +185,8 @@ func (l *leasedClient[T]) Delete(ctx context.Context, mg T) error {
 	return l.client.Delete(ctx, mg)
 }
 
-// Disconnect releases the lease, and forgets an object whose external resource is gone.
+// Disconnect releases the lease. If the external resource of a deleted object is gone, it also removes the object from
+// the users of the cluster.
 func (l *leasedClient[T]) Disconnect(ctx context.Context) error {
 	defer l.lease.Release()
 	if l.deleted {
@@ -200,7 +199,7 @@ func (l *leasedClient[T]) Disconnect(ctx context.Context) error {
 	return nil
 }
 
-// Unwrap returns the client, for its optional interfaces.
+// Unwrap returns the wrapped client, so that callers find its optional interfaces.
 func (l *leasedClient[T]) Unwrap() any { return l.client }
 
 // A recoveringClient is a leased client that implements CreationRecoverer.
@@ -210,7 +209,7 @@ type recoveringClient[T resource.Managed] struct {
 	client managed.TypedCreationRecoverer[T]
 }
 
-// RecoverCreation searches for the external resource of an attempt.
+// RecoverCreation searches for the external resource that an earlier attempt with the token may have created.
 func (r *recoveringClient[T]) RecoverCreation(ctx context.Context, mg T, token string) (bool, error) {
 	if err := r.checkLease(); err != nil {
 		return false, err
@@ -219,5 +218,5 @@ func (r *recoveringClient[T]) RecoverCreation(ctx context.Context, mg T, token s
 	return r.client.RecoverCreation(ctx, mg, token)
 }
 
-// RecoveryWindow returns the window of the client.
+// RecoveryWindow returns the recovery window of the wrapped client.
 func (r *recoveringClient[T]) RecoveryWindow() time.Duration { return r.client.RecoveryWindow() }

@@ -1,5 +1,5 @@
-// Build builds devcluster ahead of its first use, shows how far it is, and
-// prints the path of the binary. "make devcluster" runs it.
+// Build builds devcluster in advance. It prints its progress and then the path of the binary. "make devcluster" runs
+// it.
 package main
 
 import (

@@ -1,8 +1,7 @@
-// Package access has the names by which service providers tell the clusters of an object
-// apart.
+// Package access defines the IDs by which service providers distinguish the clusters of an object.
 package access
 
-// An ID of one of the clusters of an object.
+// An ID identifies one of the clusters of an object.
 type ID = string
 
 // IDs of the clusters that every service may have.
@@ -10,6 +9,6 @@ const (
 	// MCP is the control plane that the object belongs to.
 	MCP ID = "mcp"
 
-	// Workload is where workload runs.
+	// Workload is the cluster in which the workload of the service runs.
 	Workload ID = "workload"
 )

@@ -1,9 +1,9 @@
 // Package clusteraccess gives service providers access to the clusters of their objects.
 //
-// Start with New for a platform that grants access: it creates ClusterRequests and AccessRequests,
-// waits until they are granted, keeps one connection for each, replaces the connection when its
-// Secret is rotated, and releases everything when the object is deleted. NewStatic is for small
-// setups and tests: it uses kubeconfigs.
+// Start with New if a platform grants access. The provider that New returns creates ClusterRequests and AccessRequests,
+// and waits until they are granted. It shares one connection per AccessRequest, and replaces the connection when its
+// Secret is rotated. When the object is deleted, it releases everything. NewStatic is for small setups and tests: it
+// uses kubeconfigs.
 //
 // The role on the platform needs, in the namespaces of the requests:
 //
@@ -13,24 +13,24 @@
 //	// +kubebuilder:rbac:groups="",resources=namespaces,verbs=create
 //	// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;watch
 //
-// Secrets are watched by name, one by one. Without permission to watch them they are read once a
-// minute, and when a cluster rejects their credentials. Without permission to list clusters each
-// pass gets the one it needs.
+// The provider watches each Secret by its name. Without the permission to watch Secrets, it reads them once a minute,
+// and when a cluster rejects their credentials. Without the permission to list clusters, each pass reads the cluster
+// that it needs.
 package clusteraccess
 
 import "github.com/moorage-dev/moorage/pkg/serviceprovider"
 
-// Names of package serviceprovider, for programs that know them from here.
+// Names of package serviceprovider, for programs that use them from this package.
 type (
-	// Provider gets access to the clusters of an object.
+	// Provider requests access to the clusters of an object.
 	Provider = serviceprovider.ClusterAccessProvider
 
-	// AdvancedProvider gets access to any number of them, by their IDs.
+	// AdvancedProvider requests access to any number of clusters of an object, which it distinguishes by ID.
 	AdvancedProvider = serviceprovider.AdvancedProvider
 
-	// SimpleProviderAdapter makes an AdvancedProvider of a Provider.
+	// SimpleProviderAdapter makes a Provider usable as an AdvancedProvider.
 	SimpleProviderAdapter = serviceprovider.SimpleProviderAdapter
 
-	// ClusterContext is the clusters of one object.
+	// ClusterContext contains the connections to the clusters of one object.
 	ClusterContext = serviceprovider.ClusterContext
 )

@@ -14,9 +14,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// checkClusterExists returns an error if the cluster of an AccessRequest does not exist. Without
-// permission to get clusters it is assumed to exist, and also, with a valid grant, if the platform
-// returns another error.
+// checkClusterExists returns an error if the cluster of an AccessRequest does not exist. Without permission to get
+// clusters it assumes that the cluster exists. If access is granted and has not expired, it assumes the same after
+// other errors of the platform.
 func (r *Requester) checkClusterExists(ctx context.Context, ar clusters.Key, cluster client.ObjectKey) error {
 	if r.inCache(ctx, cluster) {
 		return nil
@@ -46,8 +46,7 @@ func (r *Requester) hasValidGrant(ar clusters.Key) bool {
 	return g != nil && g.invalid == nil && !r.expired(g)
 }
 
-// inCache reports whether the cache contains a cluster. A cluster that is missing in the cache may
-// be new.
+// inCache reports whether the cache contains a cluster. A new cluster may be missing in the cache.
 func (r *Requester) inCache(ctx context.Context, cluster client.ObjectKey) bool {
 	r.mu.Lock()
 	cached := r.cachedReader
@@ -63,8 +62,8 @@ func (r *Requester) inCache(ctx context.Context, cluster client.ObjectKey) bool 
 	return cached.Get(ctx, cluster, &clustersv1alpha1.Cluster{}) == nil
 }
 
-// canListClusters reports whether the role may list clusters. It is determined once, because a
-// cache would retry a forbidden list forever.
+// canListClusters reports whether the role may list clusters. It checks this only once, because a cache would retry a
+// forbidden list forever.
 func (r *Requester) canListClusters(ctx context.Context) bool {
 	r.mu.Lock()
 	may := r.listAllowed

@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/secrecy"
 )
 
-// Keys of the Secret that a grant comes with. The names are the platform's.
+// Keys of the Secret of a grant. The platform defines these names.
 const (
 	keyKubeconfig = "kubeconfig"
 	keyExpiration = "expirationTimestamp"
@@ -31,7 +31,7 @@ const (
 // msgCredentialsUnavailable is logged while current credentials stay in use.
 const msgCredentialsUnavailable = "Cannot read the credentials of a cluster, using the current ones"
 
-// granted reports whether access was granted, and connects to the cluster.
+// granted reports whether access was granted. If so, it connects to the cluster.
 func (r *Requester) granted(
 	ctx context.Context, reg Registration, request reconcile.Request, ar *clustersv1alpha1.AccessRequest,
 ) (bool, error) {
@@ -110,9 +110,9 @@ func (r *Requester) lockSecret(ctx context.Context, key clusters.Key) (unlock fu
 	}
 }
 
-// load reads the Secret of a grant, with the lock of lockSecret, and reports whether the connection
-// was replaced. If the grant replaces another one that is not in the map any more, it is discarded:
-// the object was deleted.
+// load reads the Secret of a grant, and reports whether the connection was replaced. The caller holds the lock of
+// lockSecret. The argument instead is the grant that g replaces. If the map no longer contains it, the object was
+// deleted, and load discards g.
 func (r *Requester) load(ctx context.Context, key clusters.Key, g, instead *grant) (bool, error) {
 	g.read = r.clock.Now()
 	secret := &corev1.Secret{}
@@ -182,8 +182,8 @@ func (r *Requester) parse(g *grant, secret *corev1.Secret) (*clusters.Kubeconfig
 	return k, nil
 }
 
-// followInvalid watches a Secret with an invalid kubeconfig so that its correction is noticed,
-// unless a valid connection remains in use or the object was deleted.
+// followInvalid watches a Secret with an invalid kubeconfig, so that a correction is detected. It does nothing if a
+// valid connection remains in use or the object was deleted.
 func (r *Requester) followInvalid(key clusters.Key, g, instead *grant) {
 	r.mu.Lock()
 	old := r.grants[key]
@@ -205,7 +205,7 @@ func (r *Requester) redact(key clusters.Key, err error) error {
 		secrecy.From(r.platform)), secrecy.Of(in.RESTConfig)...)...).Error(err)
 }
 
-// timestamp parses seconds since 1970, or an RFC 3339 date. It is zero for other data.
+// timestamp parses seconds since 1970 or an RFC 3339 date. It returns the zero time for other data.
 func timestamp(data []byte) time.Time {
 	if seconds, err := strconv.ParseInt(string(data), 10, 64); err == nil && seconds > 0 {
 		return time.Unix(seconds, 0)

@@ -9,11 +9,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// HostFromAnnotation returns a function for WithRewriteRESTConfig that connects to a cluster at the
-// address in an annotation of its AccessRequest, for instance one that is reachable from outside
-// the cluster network. The server still has to present a certificate for the host of the
-// kubeconfig. Without the annotation nothing changes. An annotation without an https address is an
-// error.
+// HostFromAnnotation returns a function for WithRewriteRESTConfig. The function replaces the address of a cluster by
+// the value of an annotation of its AccessRequest, for instance by an address that is reachable from outside the
+// cluster network. The server still has to present a certificate for the host in the kubeconfig. Without the annotation
+// the function changes nothing. It returns an error if the annotation is not an https address.
 func HostFromAnnotation(key string) func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error {
 	return func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error {
 		address, ok := ar.GetAnnotations()[key]

@@ -17,9 +17,9 @@ const maxNameLength = 63
 // identity is a name of a request, and the controller name that is part of it.
 type identity struct{ name, controller string }
 
-// identities returns the possible names of the requests for a cluster of an object: the current
-// one, as the library of the platform builds it, that of earlier versions, and the same for former
-// names of the controller.
+// identities returns the possible names of the requests for a cluster of an object. The first is the current name,
+// which the platform's library would also use. The second is the name that earlier versions used. The others are the
+// same names for former names of the controller.
 func (r *Requester) identities(reg Registration, request reconcile.Request) []identity {
 	all := make([]identity, 0, 2)
 	for _, controller := range append([]string{r.controller}, r.former...) {
@@ -36,8 +36,8 @@ func (r *Requester) identities(reg Registration, request reconcile.Request) []id
 	return all
 }
 
-// requestName returns the name of the requests for a cluster of an object, as the library of the
-// platform builds it: the part before the suffix is shortened if it is too long.
+// requestName returns the name of the requests for a cluster of an object, as the platform's library builds it. If the
+// name is too long, it shortens the part before the suffix.
 func requestName(controller, object, suffix string) string {
 	whole, suffix := strings.ToLower(controller+"--"+object), strings.ToLower(suffix)
 	room := maxNameLength - len("--") - len(suffix)
@@ -51,8 +51,7 @@ func requestName(controller, object, suffix string) string {
 // hashLength is the length of the hash that shortened appends.
 const hashLength = 8
 
-// shortened replaces the end of a name that is too long by a hash, as the library of the platform
-// does.
+// shortened replaces the end of a name that is too long by a hash, as the platform's library does.
 func shortened(s string, room int) string {
 	if len(s) <= room {
 		return s
@@ -66,13 +65,12 @@ func shortened(s string, room int) string {
 	return head + "--" + hash.EncodeToString(sha3.SumSHAKE128([]byte(s), hashLength*5/8))
 }
 
-// purposeLabel returns the label that says what a request is for, as the platform's library has it.
+// purposeLabel returns the label with the purpose of a request, as the platform's library sets it.
 func purposeLabel(reg Registration, request reconcile.Request) string {
 	return bounded(strings.TrimLeft(request.Namespace+"."+request.Name+"."+reg.ID, "."))
 }
 
-// bounded shortens what would be too long for a label or the name of an object, and
-// keeps different ones apart.
+// bounded shortens a text that is too long for a label or an object name. Different texts get different results.
 func bounded(s string) string {
 	if len(s) <= maxNameLength {
 		return s

@@ -16,7 +16,7 @@ type standardClusters struct {
 	provider serviceprovider.AccessDetailer
 }
 
-// MCPCluster returns the control plane.
+// MCPCluster returns the connection to the control plane.
 func (p standardClusters) MCPCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
 	a, err := p.provider.Access(ctx, request, serviceprovider.ClusterMCP)
 
@@ -30,7 +30,7 @@ func (p standardClusters) MCPAccessRequest(
 	return p.provider.AccessRequest(ctx, request, serviceprovider.ClusterMCP)
 }
 
-// WorkloadCluster returns the workload cluster.
+// WorkloadCluster returns the connection to the workload cluster.
 func (p standardClusters) WorkloadCluster(ctx context.Context, request reconcile.Request) (*clusters.Cluster, error) {
 	a, err := p.provider.Access(ctx, request, serviceprovider.ClusterWorkload)
 

@@ -20,8 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// Labels and the finalizer of the requests that are created. The names are the
-// platform's.
+// Labels and the finalizer of the requests that are created. The platform defines these names.
 const (
 	LabelManagedBy           = "openmcp.cloud/managed-by"
 	LabelManagedPurpose      = "openmcp.cloud/managed-purpose"
@@ -30,11 +29,11 @@ const (
 	Finalizer                = "clusters.openmcp.cloud/clusteraccess"
 )
 
-// An Option of New.
+// An Option configures the Requester that New returns.
 type Option func(*Requester)
 
-// WithRetryInterval sets the interval at which requests that are not granted yet are checked. The
-// default is ten seconds. A value that is not positive is ignored.
+// WithRetryInterval sets the interval at which the provider checks requests that are not granted yet. The default is
+// ten seconds. A value that is not positive is ignored.
 func WithRetryInterval(d time.Duration) Option {
 	return func(r *Requester) {
 		if d > 0 {
@@ -43,8 +42,8 @@ func WithRetryInterval(d time.Duration) Option {
 	}
 }
 
-// WithRecheckInterval sets the interval at which the Secrets with the kubeconfigs are read without
-// an event. The default is a minute. A value that is not positive is ignored.
+// WithRecheckInterval sets the interval at which the provider reads the Secrets that contain kubeconfigs, without an
+// event. The default is a minute. A value that is not positive is ignored.
 func WithRecheckInterval(d time.Duration) Option {
 	return func(r *Requester) {
 		if d > 0 {
@@ -53,10 +52,10 @@ func WithRecheckInterval(d time.Duration) Option {
 	}
 }
 
-// WithRewriteRESTConfig sets a function that modifies the configuration of each connection before
-// it is used, for instance to reach clusters at other addresses when debugging. Its error is an
-// error of the pass. It must not call Reconcile for the object of the request: the Secret is
-// locked, so that call would block until its context ends.
+// WithRewriteRESTConfig sets a function that modifies the configuration of each connection before it is used. For
+// instance, it can replace the address of a cluster for debugging. If it returns an error, the pass fails with this
+// error. The function must not call Reconcile for the object of the AccessRequest. The Secret is locked while the
+// function runs, so this call would block until its context ends.
 func WithRewriteRESTConfig(rewrite func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error) Option {
 	return func(r *Requester) { r.rewrite = rewrite }
 }
@@ -73,17 +72,19 @@ func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Inp
 	return func(r *Requester) { r.build = build }
 }
 
-// WithFormerNames sets the former names of the controller, the latest first. Requests under those
-// names are used, and released with their objects. They are not renamed, so the controller can be
-// renamed back. By default there are none: then a deletion is blocked if its workload cluster was
-// requested under another name, and requests under other names remain on the platform.
+// WithFormerNames sets the former names of the controller, the latest first. By default there are none. The provider
+// uses requests that were created under a former name, and releases them with their objects. It does not rename them,
+// so the controller can be renamed back.
+//
+// If a former name is missing here, requests under that name remain on the platform. The deletion of an object whose
+// workload cluster was requested under that name is blocked.
 func WithFormerNames(names ...string) Option {
 	return func(r *Requester) { r.former = append([]string(nil), names...) }
 }
 
-// A Requester gets access by requests to the platform. It is a
-// serviceprovider.ClusterAccessProvider, AccessDetailer, AccessWatcher and ClusterChecker. Create
-// one with New and close it at the end. It may be used concurrently for different objects.
+// A Requester requests access from the platform. It implements serviceprovider.ClusterAccessProvider, AccessDetailer,
+// AccessWatcher and ClusterChecker. Create one with New, and call Close at the end. It may be used concurrently for
+// different objects.
 type Requester struct {
 	standardClusters
 
@@ -101,32 +102,31 @@ type Requester struct {
 
 	mu           sync.Mutex // guards what follows
 	grants       map[clusters.Key]*grant
-	waiting      map[client.ObjectKey]map[reconcile.Request]struct{} // for existing ClusterRequests
-	cachedReader cache.Cache                                         // once the platform's cache runs
-	listAllowed  *bool                                               // clusters, once that is known
+	waiting      map[client.ObjectKey]map[reconcile.Request]struct{} // objects that wait for ClusterRequests
+	cachedReader cache.Cache                                         // nil before AccessSources
+	listAllowed  *bool                                               // whether the role may list clusters; nil if unknown
 
 	secrets     secretWatch
-	secretLocks map[clusters.Key]chan struct{} // whose Secrets are being read; closed when that is over
+	secretLocks map[clusters.Key]chan struct{} // grants whose Secret is being read; the channel is closed afterwards
 }
 
 // grant is the state of a granted AccessRequest.
 type grant struct {
 	request reconcile.Request
 	scheme  string // ID of the registration
-	version string // of the AccessRequest that it was read for
+	version string // version of the AccessRequest for which the Secret was read
 	secret  client.ObjectKey
 	expires time.Time
 	ar      *clustersv1alpha1.AccessRequest
 
-	read          time.Time // when its Secret was
+	read          time.Time // when the Secret was read
 	secretVersion string
 	invalid       error // why it cannot be used
 }
 
-// New returns a provider that asks the platform for access on behalf of a controller, whose
-// name is part of the names of its requests: WithFormerNames is for one that has changed. The
-// platform's client has to know the kinds of clustersv1alpha1. It returns an error if a
-// registration makes no sense.
+// New returns a provider that requests access from the platform for a controller. The name of the controller is part of
+// the names of its requests. If the controller was renamed, use WithFormerNames. The scheme of the platform's client
+// must contain clustersv1alpha1. New returns an error if a registration is incomplete or ambiguous.
 func New(platform *clusters.Cluster, controller string, registrations []Registration, o ...Option) (*Requester, error) {
 	if platform == nil || !platform.HasClient() || controller == "" {
 		return nil, errors.New("cannot ask for access without a platform with a client, and a name")
@@ -167,10 +167,10 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 // Close closes all connections.
 func (r *Requester) Close() { r.cache.Close() }
 
-// Connections returns the connections of all objects by the names of their AccessRequests, for
-// controllers that keep state per connection: see clusters.Manager. A listener should enqueue
-// objects, as Manager.Source does. It must not call Reconcile for an object whose connection is
-// being replaced: that call would block until its context ends.
+// Connections returns the cache of the connections of all objects. Its keys are the names of the AccessRequests.
+// Controllers that keep state per connection use it: see clusters.Manager. A listener should enqueue objects, as
+// Manager.Source does. It must not call Reconcile for an object whose connection is being replaced, because this call
+// would block until its context ends.
 func (r *Requester) Connections() *clusters.Cache[*clusters.Cluster] { return r.cache }
 
 // connect builds a connection.
@@ -188,13 +188,13 @@ func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Inp
 	return nil, clusters.ErrNotFound
 }
 
-// Reconcile requests access to all clusters of an object. The errors to branch on are
-// serviceprovider.ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. It does not block: while
-// access is not granted, RequeueAfter is set.
+// Reconcile requests access to all clusters of an object. It does not block. If access is not granted yet, it sets
+// RequeueAfter in the result. Errors to branch on are serviceprovider.ErrAccessDenied, ErrClusterGone and
+// ErrAccessNotOwned.
 func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	ready := true
 	for _, reg := range r.registered {
-		// All are requested before the pass waits for any.
+		// Access to all clusters is requested before the pass waits for any of them.
 		granted, err := r.ensure(ctx, reg, request)
 		if err != nil {
 			return reconcile.Result{}, errors.Wrapf(err, "cannot get access to cluster %s", reg.ID)
@@ -208,8 +208,8 @@ func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (r
 	return reconcile.Result{}, nil
 }
 
-// CheckClusters returns ErrClusterGone if there is no ClusterRequest for a cluster of an object,
-// under any of its possible names: Reconcile would create another one.
+// CheckClusters returns serviceprovider.ErrClusterGone if a ClusterRequest of the object does not exist under any of
+// its possible names. In this case Reconcile would request another cluster.
 func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request, _ ...any) error {
 	for _, reg := range r.registered {
 		if reg.Request == nil {
@@ -229,8 +229,8 @@ func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request
 	return nil
 }
 
-// ReconcileDelete releases everything that was requested under any possible name: first access,
-// then the clusters that were requested for the object.
+// ReconcileDelete deletes the AccessRequests of the object, and then the ClusterRequests that were created for the
+// object. It deletes them under the current name and all former names of the controller.
 func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	for _, empty := range []func(Registration) client.Object{
 		func(Registration) client.Object { return &clustersv1alpha1.AccessRequest{} },
@@ -264,7 +264,7 @@ func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Reque
 	return reconcile.Result{}, nil
 }
 
-// Access returns the access to a cluster of an object.
+// Access returns the connection to the cluster with the ID.
 func (r *Requester) Access(ctx context.Context, request reconcile.Request, id string) (serviceprovider.Access, error) {
 	reg, err := r.registration(id)
 	if err != nil {
@@ -286,9 +286,9 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 	return a, nil
 }
 
-// AccessRequest reads the AccessRequest for a cluster of an object. The error is a Kubernetes
-// not-found error if there is none, or only one with another owner. It is also
-// serviceprovider.ErrAccessWithdrawn if the ClusterRequest of the object is being deleted.
+// AccessRequest reads the AccessRequest for a cluster of an object. If it does not exist, or belongs to another owner,
+// the error is a Kubernetes not-found error. If the ClusterRequest of the object is being deleted, this error also
+// wraps serviceprovider.ErrAccessWithdrawn.
 func (r *Requester) AccessRequest(
 	ctx context.Context, request reconcile.Request, id string,
 ) (*clustersv1alpha1.AccessRequest, error) {
@@ -330,8 +330,8 @@ func (r *Requester) clusterReleased(ctx context.Context, reg Registration, reque
 	return found && !cr.GetDeletionTimestamp().IsZero(), nil
 }
 
-// grantKey returns the key of the granted AccessRequest for a cluster of an object, and otherwise
-// the key of a new one.
+// grantKey returns the key of the granted AccessRequest for a cluster of an object. If there is none, it returns the
+// key of a new AccessRequest.
 func (r *Requester) grantKey(reg Registration, request reconcile.Request) clusters.Key {
 	all, ns := r.identities(reg, request), reg.namespace(request)
 	r.mu.Lock()
@@ -356,8 +356,8 @@ func (r *Requester) registration(id string) (Registration, error) {
 	return Registration{}, errors.Errorf("cluster %q is not registered", id)
 }
 
-// reader returns the reader of requests: the cache of the platform after AccessSources, its client
-// before.
+// reader returns the reader of requests. Before AccessSources it is the client of the platform, and after that the
+// cache of the platform.
 func (r *Requester) reader() client.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,20 +14,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// A Registration defines how objects get access to one of their clusters. Exactly one of Request,
+// A Registration defines how the provider requests access to one cluster of each object. Exactly one of Request,
 // ExistingRequest and ExistingCluster is required.
 type Registration struct {
 	// ID of the cluster, such as serviceprovider.ClusterMCP. It is part of the labels of the
 	// requests.
 	ID string
 
-	// Suffix of the names of the requests. The default is the ID.
+	// Suffix is the suffix of the names of the requests. The default is the ID.
 	Suffix string
 
-	// Request is the spec of a ClusterRequest per object, which is deleted with the object.
+	// Request is the spec of a ClusterRequest that is created for each object, and deleted with the object.
 	Request *clustersv1alpha1.ClusterRequestSpec
 
-	// ExistingRequest returns the key of a ClusterRequest that another controller owns.
+	// ExistingRequest returns the key of a ClusterRequest that belongs to another controller.
 	ExistingRequest func(request reconcile.Request) client.ObjectKey
 
 	// ExistingCluster returns the key of a cluster of the platform.
@@ -36,19 +36,20 @@ type Registration struct {
 	// Token defines the permissions of the access.
 	Token *clustersv1alpha1.TokenConfig
 
-	// OIDC requests access by an identity provider in place of a token.
+	// OIDC requests access by an identity provider instead of a token.
 	OIDC *runtime.RawExtension
 
-	// Namespace of the requests on the platform, created if it does not exist. The
-	// default is that of StableNamespace.
+	// Namespace returns the namespace of the requests on the platform. The provider creates the namespace if it does not
+	// exist. The default is StableNamespace.
 	Namespace func(request reconcile.Request) string
 
-	// Scheme of the client. The default knows the kinds of Kubernetes itself.
+	// Scheme is the scheme of the client. The default contains the built-in kinds of Kubernetes.
 	Scheme *runtime.Scheme
 }
 
-// MCP registers the control plane of an object: the cluster of the ClusterRequest that
-// has the object's name, in its namespace on the platform.
+// MCP returns the registration of the control plane of an object. The control plane is the cluster of the
+// ClusterRequest that has the name of the object. This ClusterRequest is in the namespace of the object on the
+// platform.
 func MCP(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Registration {
 	return Registration{
 		ID: serviceprovider.ClusterMCP, Token: token, Scheme: scheme,
@@ -58,7 +59,7 @@ func MCP(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Registrati
 	}
 }
 
-// Workload registers a workload cluster for each object.
+// Workload returns a registration that requests a workload cluster for each object.
 func Workload(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Registration {
 	return Registration{
 		ID: serviceprovider.ClusterWorkload, Suffix: "wl", Token: token, Scheme: scheme,
@@ -66,9 +67,8 @@ func Workload(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Regis
 	}
 }
 
-// StableNamespace returns the namespace on the platform that belongs to an object of the
-// onboarding cluster: mcp-- and a UUID of version 8 that the platform makes of its
-// namespace and name.
+// StableNamespace returns the namespace on the platform that belongs to an object of the onboarding cluster. Its name
+// is mcp-- and a UUID of version 8, which is computed from the namespace and the name of the object.
 func StableNamespace(r reconcile.Request) string {
 	sum := sha3.SumSHAKE128([]byte(r.Namespace+"/"+r.Name), 16)
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
@@ -116,8 +116,8 @@ func (r Registration) namespace(request reconcile.Request) string {
 	return StableNamespace(request)
 }
 
-// StableMCPNamespace is StableNamespace with a name and a namespace as arguments. It returns an
-// error if both are empty.
+// StableMCPNamespace is like StableNamespace, but takes a name and a namespace as arguments. It returns an error if
+// both are empty.
 func StableMCPNamespace(name, namespace string) (string, error) {
 	if name == "" && namespace == "" {
 		return "", errors.New("cannot compute the namespace of an object without a name")

@@ -20,8 +20,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// metadata returns the metadata of the requests for a cluster of an object. Values that are too
-// long for a label are complete in an annotation.
+// metadata returns the metadata of the requests for a cluster of an object. If a value is too long for a label, an
+// annotation contains the complete value.
 func (r *Requester) metadata(reg Registration, request reconcile.Request, id identity) metav1.ObjectMeta {
 	of := map[string]string{LabelOnboardingName: request.Name, LabelOnboardingNamespace: request.Namespace}
 	labels := map[string]string{LabelManagedBy: bounded(id.controller), LabelManagedPurpose: purposeLabel(reg, request)}
@@ -51,8 +51,8 @@ func (r *Requester) newClusterRequest(reg Registration, request reconcile.Reques
 	}
 }
 
-// objectOf returns the object of a request, from its annotations, or from its labels if another
-// program created it.
+// objectOf returns the object to which a request belongs. It reads the annotations of the request, or its labels if
+// another program has created it.
 func objectOf(o client.Object) reconcile.Request {
 	of := o.GetAnnotations()
 	if of[LabelOnboardingName] == "" {
@@ -64,9 +64,9 @@ func objectOf(o client.Object) reconcile.Request {
 	}
 }
 
-// isOwned reports whether a request belongs to this controller, this cluster and this object. It
-// may come from this version, an earlier one, or the library of the platform, which has the object
-// in the purpose and not always in labels.
+// isOwned reports whether a request belongs to this controller, this cluster and this object. The request may have been
+// created by this version, an earlier version, or the platform's library. The library writes the object to the purpose,
+// and not always to labels.
 func (r *Requester) isOwned(o client.Object, reg Registration, want metav1.ObjectMeta) bool {
 	labels := o.GetLabels()
 	if !strings.EqualFold(labels[LabelManagedBy], want.Labels[LabelManagedBy]) {
@@ -82,9 +82,9 @@ func (r *Requester) isOwned(o client.Object, reg Registration, want metav1.Objec
 	return of && labels[LabelManagedPurpose] == bounded(reg.ID)
 }
 
-// locate returns the owned request for a cluster of an object under any possible name. If there is
-// none and the current name belongs to another owner, the error is ErrAccessNotOwned. A request
-// with another name must also pass fits.
+// locate returns our request for a cluster of an object, under any of its possible names. If there is none, and a
+// request with the current name belongs to another owner, the error is ErrAccessNotOwned. For a request with another
+// name, fits must also return true.
 func locate[T any, P interface {
 	*T
 	client.Object
@@ -119,8 +119,8 @@ func kind(o client.Object) string {
 	return "AccessRequest"
 }
 
-// takeOver sets the labels and annotations of a request to those of a new one and applies change,
-// in one patch. Nothing is sent without a difference.
+// takeOver sets the labels and annotations of a request to those of a new request, and applies change, in one patch. If
+// nothing differs, it sends no request.
 func (r *Requester) takeOver(
 	ctx context.Context, o client.Object, reg Registration, request reconcile.Request, change func(),
 ) error {
@@ -205,9 +205,9 @@ func (r *Requester) ensure(ctx context.Context, reg Registration, request reconc
 	return r.granted(ctx, reg, request, ar)
 }
 
-// removeAccessRequestFinalizer removes our finalizer from an AccessRequest that is being deleted,
-// if it is the last one. Access is requested again after that. Other than a ClusterRequest, an
-// AccessRequest contains nothing of the service.
+// removeAccessRequestFinalizer removes our finalizer from an AccessRequest that is being deleted, if it is the last
+// finalizer. Access is then requested again. In contrast to a ClusterRequest, an AccessRequest contains nothing of the
+// service.
 func (r *Requester) removeAccessRequestFinalizer(ctx context.Context, ar *clustersv1alpha1.AccessRequest) error {
 	if len(ar.GetFinalizers()) != 1 || !meta.FinalizerExists(ar, Finalizer) {
 		return nil
@@ -217,7 +217,7 @@ func (r *Requester) removeAccessRequestFinalizer(ctx context.Context, ar *cluste
 	return resource.NewAPIFinalizer(r.platform.Client(), Finalizer).RemoveFinalizer(ctx, ar)
 }
 
-// dropOtherGrants drops grants for a cluster of an object by requests with other names.
+// dropOtherGrants drops the grants for a cluster of an object whose AccessRequest has another name.
 func (r *Requester) dropOtherGrants(reg Registration, request reconcile.Request, name string) {
 	for _, id := range r.identities(reg, request) {
 		key := clusters.Key{Namespace: reg.namespace(request), Name: id.name}
@@ -230,7 +230,7 @@ func (r *Requester) dropOtherGrants(reg Registration, request reconcile.Request,
 	}
 }
 
-// clusterRequest returns the granted ClusterRequest, nil while it is not granted.
+// clusterRequest returns the granted ClusterRequest, or nil while it is not granted.
 func (r *Requester) clusterRequest(
 	ctx context.Context, reg Registration, request reconcile.Request,
 ) (*clustersv1alpha1.ClusterRequest, error) {
@@ -251,8 +251,8 @@ func (r *Requester) clusterRequest(
 	}
 }
 
-// ownRequest returns the ClusterRequest of an object. It is created only after a live read, because
-// the cache may not contain one yet that another program created under another name.
+// ownRequest returns the ClusterRequest of an object, and creates it if it does not exist. Before that it reads from
+// the API server, because another program may have created a request with another name that is not in the cache yet.
 func (r *Requester) ownRequest(
 	ctx context.Context, reg Registration, request reconcile.Request,
 ) (*clustersv1alpha1.ClusterRequest, error) {
@@ -272,8 +272,8 @@ func (r *Requester) ownRequest(
 	return nil, r.create(ctx, r.newClusterRequest(reg, request))
 }
 
-// existingRequest returns a ClusterRequest of another controller, nil if only the cache does not
-// contain it.
+// existingRequest returns a ClusterRequest of another controller. It returns nil if the request exists, but is not in
+// the cache yet.
 func (r *Requester) existingRequest(
 	ctx context.Context, reg Registration, request reconcile.Request,
 ) (*clustersv1alpha1.ClusterRequest, error) {
@@ -290,9 +290,8 @@ func (r *Requester) existingRequest(
 	return cr, errors.Wrap(err, "cannot get the ClusterRequest")
 }
 
-// requestNotFound returns ErrClusterGone if the platform confirms that a ClusterRequest of another
-// controller does not exist, because a deletion may orphan the service then. A stale cache is no
-// error.
+// requestNotFound returns ErrClusterGone if the API server of the platform confirms that a ClusterRequest of another
+// controller does not exist. A deletion may then orphan the service, so a stale cache must not cause this error.
 func (r *Requester) requestNotFound(ctx context.Context, cr *clustersv1alpha1.ClusterRequest) error {
 	absent, err := gone.Confirmed(ctx, r.platform.Client(), cr)
 	if absent {
@@ -328,8 +327,8 @@ func (r *Requester) create(ctx context.Context, o client.Object) error {
 	return errors.Wrap(client.IgnoreAlreadyExists(err), "cannot create the request")
 }
 
-// remove deletes a request and removes our finalizer when it is the last one. It reports whether
-// the request is gone, which includes one with another owner.
+// remove deletes a request, and removes our finalizer when it is the last finalizer. It reports whether the request is
+// gone. A request with another owner counts as gone.
 func (r *Requester) remove(
 	ctx context.Context, o client.Object, reg Registration, request reconcile.Request, id identity,
 ) (bool, error) {

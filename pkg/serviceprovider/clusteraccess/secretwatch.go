@@ -25,7 +25,7 @@ const (
 	forbiddenPause = 10 * time.Minute
 )
 
-// secretWatch is what is known of the Secrets of grants. The lock of the Requester guards it, except wake.
+// secretWatch is the state of the watches of Secrets. The lock of the Requester guards all fields except wake.
 type secretWatch struct {
 	stale    map[clusters.Key]struct{} // grants whose Secrets are to be read again
 	wake     chan struct{}             // receives a value when a grant becomes stale
@@ -40,8 +40,8 @@ func newSecretWatch() secretWatch {
 	}
 }
 
-// onUnauthorized marks the Secret of a grant as stale, unless it was read a moment ago, or the
-// rejected connection was replaced meanwhile.
+// onUnauthorized marks the Secret of a grant as stale. It does nothing if the Secret was just read, or if the rejected
+// connection was replaced meanwhile.
 func (r *Requester) onUnauthorized(key clusters.Key, rev clusters.Revision) {
 	in, known := r.cache.Known(key)
 	r.mu.Lock()
@@ -63,7 +63,7 @@ func (r *Requester) markStale(key clusters.Key) {
 	}
 }
 
-// clearStale removes the mark of a grant, and reports whether there was one.
+// clearStale removes the stale mark of a grant, and reports whether the grant had one.
 func (r *Requester) clearStale(key clusters.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *Requester) follow(key clusters.Key, g *grant) {
 		r.secrets.follower.Follow(g.secret, g.secretVersion, func() { r.markStale(key) })}
 }
 
-// unfollow stops that watch and removes the mark of markStale. The caller holds the lock.
+// unfollow stops the watch of the Secret of a grant, and removes its stale mark. The caller holds the lock.
 func (r *Requester) unfollow(key clusters.Key) {
 	if f, ok := r.secrets.followed[key]; ok {
 		f.stop()
@@ -150,7 +150,7 @@ type pausingWatcher struct {
 	err   error
 }
 
-// Watch starts a watch, or returns the error of the last one during the pause.
+// Watch starts a watch. During the pause after a forbidden watch, it returns the error of this watch.
 func (s *pausingWatcher) Watch(
 	ctx context.Context, list client.ObjectList, o ...client.ListOption,
 ) (watch.Interface, error) {

@@ -22,9 +22,10 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// AccessSources returns sources that requeue objects whose requests or Secrets have changed, or
-// whose cluster was restored to an earlier state. The requests come from the cache of the platform
-// cluster, which has to be added to the manager. After this call requests are read from that cache.
+// AccessSources returns sources that requeue an object when its requests or their Secrets have changed. They also
+// requeue it when the API server of its cluster was restored to an earlier state. The sources read requests from the
+// cache of the platform cluster, so add the platform cluster to the manager. After this call, the provider itself reads
+// requests from this cache.
 func (r *Requester) AccessSources() []source.Source {
 	whole := r.platform.Cluster()
 	sources := []source.Source{source.Func(func(ctx context.Context, q queue) error {
@@ -65,7 +66,7 @@ func (r *Requester) ownedByController(o client.Object) bool {
 	})
 }
 
-// versionChanged drops updates without a change, such as those of a resync.
+// versionChanged returns a predicate that drops updates without a change, such as those of a resync.
 func versionChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetResourceVersion() != e.ObjectNew.GetResourceVersion()
@@ -84,8 +85,8 @@ func (r *Requester) waitingObjects(key client.ObjectKey) []reconcile.Request {
 	return requests
 }
 
-// watchSecrets reads the Secrets of all grants periodically, and stale ones at once. It requeues
-// the objects whose connection was replaced.
+// watchSecrets reads the Secrets of all grants periodically, and reads stale Secrets at once. It requeues the objects
+// whose connection was replaced.
 func (r *Requester) watchSecrets(ctx context.Context, q queue) {
 	tick := time.NewTicker(r.recheck)
 	defer tick.Stop()
@@ -105,7 +106,7 @@ func (r *Requester) watchSecrets(ctx context.Context, q queue) {
 	}
 }
 
-// recheckGrant reads the Secret of a grant, if the grant still exists once the lock is held.
+// recheckGrant reads the Secret of a grant, if the grant still exists after the lock was acquired.
 func (r *Requester) recheckGrant(ctx context.Context, q queue, key clusters.Key) {
 	unlock, err := r.lockSecret(ctx, key)
 	if err != nil {
@@ -132,8 +133,8 @@ func (r *Requester) recheckGrant(ctx context.Context, q queue, key clusters.Key)
 	}
 }
 
-// enqueueRestored requeues the object whose connection was replaced because the API server of its
-// cluster was restored: what was created there since is lost.
+// enqueueRestored requeues the object whose connection was replaced because the API server of its cluster was restored.
+// What was created in the cluster after the restored state is lost.
 func (r *Requester) enqueueRestored(q queue, key clusters.Key) {
 	if r.cache.Restored(key) == nil {
 		return
@@ -143,7 +144,7 @@ func (r *Requester) enqueueRestored(q queue, key clusters.Key) {
 	}
 }
 
-// allGrants returns a copy of the map of grants. A grant is not modified once it is in the map.
+// allGrants returns a copy of the map of grants. A grant in the map is never modified.
 func (r *Requester) allGrants() map[clusters.Key]*grant {
 	r.mu.Lock()
 	defer r.mu.Unlock()

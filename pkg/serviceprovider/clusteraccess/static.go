@@ -17,9 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// Static gives all objects access to the same clusters, without requests. It is a
-// serviceprovider.ClusterAccessProvider and AccessDetailer. Create one with NewStatic and close it
-// at the end. It is safe for concurrent use.
+// Static gives all objects access to the same clusters, without requests. It implements
+// serviceprovider.ClusterAccessProvider and AccessDetailer. Create one with NewStatic, and call Close at the end. It is
+// safe for concurrent use.
 type Static struct {
 	standardClusters
 
@@ -29,7 +29,7 @@ type Static struct {
 	ids map[string]bool
 }
 
-// NewStatic returns a provider of the clusters of kubeconfigs by cluster ID, such as
+// NewStatic returns a provider of the clusters of the kubeconfigs. The keys are cluster IDs, such as
 // serviceprovider.ClusterMCP. It returns an error if a kubeconfig is invalid.
 func NewStatic(scheme *runtime.Scheme, kubeconfigs map[string][]byte) (*Static, error) {
 	s := &Static{
@@ -47,8 +47,8 @@ func NewStatic(scheme *runtime.Scheme, kubeconfigs map[string][]byte) (*Static, 
 	return s, nil
 }
 
-// Set replaces the kubeconfig of a cluster ID. An invalid kubeconfig is an error and changes
-// nothing.
+// Set replaces the kubeconfig of the cluster with the ID. If the kubeconfig is invalid, Set returns an error and
+// changes nothing.
 func (s *Static) Set(id string, kubeconfig []byte) error {
 	k, err := clusters.ParseKubeconfig(kubeconfig, "")
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Static) Set(id string, kubeconfig []byte) error {
 	return nil
 }
 
-// Connections returns the connections to all clusters by ID, for controllers that keep state per
-// connection: see clusters.Manager.
+// Connections returns the cache of the connections to all clusters. Controllers that keep state per connection use it:
+// see clusters.Manager.
 func (s *Static) Connections() *clusters.Cache[*clusters.Cluster] { return s.cache }
 
 // Close closes all connections.
@@ -93,8 +93,8 @@ func (s *Static) Access(ctx context.Context, _ reconcile.Request, id string) (se
 	}, errors.Wrapf(err, "cannot connect to cluster %s", id)
 }
 
-// AccessRequest returns a granted AccessRequest that exists on no cluster. For an ID without a
-// kubeconfig the error is a Kubernetes not-found error.
+// AccessRequest returns a granted AccessRequest that is not stored on any cluster. If there is no kubeconfig for the
+// ID, the error is a Kubernetes not-found error.
 func (s *Static) AccessRequest(
 	_ context.Context, _ reconcile.Request, id string,
 ) (*clustersv1alpha1.AccessRequest, error) {

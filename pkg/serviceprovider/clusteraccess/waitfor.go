@@ -23,23 +23,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider"
 )
 
-// Onboarding returns the registration of the onboarding cluster for WaitFor. The ID is part of the
-// names of its requests, such as onboarding-run.
+// Onboarding returns the registration of the onboarding cluster for WaitFor. The ID, such as onboarding-run, is part of
+// the names of its requests.
 func Onboarding(id string, registration Registration) Registration {
 	registration.ID, registration.Request = id, &clustersv1alpha1.ClusterRequestSpec{Purpose: "onboarding"}
 
 	return registration
 }
 
-// WaitFor requests access to a cluster for the program itself, such as the onboarding cluster, and
-// returns the connection once access is granted. The requests are named <controller>--<ID of the
-// registration>, as the library of the platform names them. They are in the given namespace, that
-// of the program on the platform, and remain when the program ends. A token is renewed: the Secret
-// is read once a minute (WithRecheckInterval), and when the cluster rejects the token.
-// Cluster.Credentials returns the current and the previous token.
+// WaitFor requests access to a cluster, such as the onboarding cluster, for the program itself. It blocks until access
+// is granted or the context ends, and returns the connection. Errors to branch on are serviceprovider.ErrAccessDenied
+// and ErrAccessNotOwned.
 //
-// It blocks until access is granted or the context ends. Errors to branch on are
-// serviceprovider.ErrAccessDenied and ErrAccessNotOwned.
+// The namespace is the namespace of the program on the platform. WaitFor creates the requests there, with the name
+// <controller>--<ID of the registration>, which is also the name that the platform's library uses. The requests remain
+// when the program ends.
+//
+// The connection renews a token. It reads the Secret once a minute (WithRecheckInterval), and when the cluster rejects
+// the token. Cluster.Credentials returns the current and the previous token.
 func WaitFor(
 	ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration,
 	o ...Option,
@@ -69,7 +70,7 @@ func WaitFor(
 	}
 }
 
-// programAccess is the access of a program, as long as it runs.
+// programAccess is the access of a program to a cluster, for the lifetime of the program.
 type programAccess struct {
 	r    *Requester
 	reg  Registration
@@ -112,7 +113,7 @@ func (s *programAccess) load(ctx context.Context, g *grant) (*clusters.Kubeconfi
 	return s.r.parse(g, secret)
 }
 
-// accessRequest returns the AccessRequest of the program, nil until it is granted.
+// accessRequest returns the AccessRequest of the program, or nil while it is not granted.
 func (s *programAccess) accessRequest(ctx context.Context) (*clustersv1alpha1.AccessRequest, error) {
 	wanted := &clustersv1alpha1.AccessRequest{
 		ObjectMeta: *s.meta.DeepCopy(), Spec: clustersv1alpha1.AccessRequestSpec{Token: s.reg.Token, OIDC: s.reg.OIDC},
@@ -204,7 +205,7 @@ type renewedToken struct {
 	read time.Time
 }
 
-// current returns the current token. One request at a time reads the Secret; the others use the
+// current returns the current token. If the Secret is due, one request reads it, and concurrent requests use the
 // current token meanwhile.
 func (b *renewedToken) current(ctx context.Context) string {
 	if b.mu.TryLock() {
@@ -218,7 +219,7 @@ func (b *renewedToken) current(ctx context.Context) string {
 	return (*b.tokens.Load())[0]
 }
 
-// setToken sets the current token and keeps the previous one.
+// setToken sets the current token, and stores the previous token.
 func (b *renewedToken) setToken(token string) {
 	tokens := []string{token}
 	if before := b.tokens.Load(); before != nil {
@@ -230,7 +231,7 @@ func (b *renewedToken) setToken(token string) {
 	b.tokens.Store(&tokens)
 }
 
-// credentials returns the current token and the previous one, which requests in flight may use.
+// credentials returns the current token and the previous token. Requests in progress may still use the previous token.
 func (b *renewedToken) credentials() [][]byte {
 	var all [][]byte
 	for _, token := range *b.tokens.Load() {
@@ -240,7 +241,7 @@ func (b *renewedToken) credentials() [][]byte {
 	return all
 }
 
-// renew reads the token. After an error the current one stays.
+// renew reads the token. After an error the current token stays in use.
 func (b *renewedToken) renew(ctx context.Context) {
 	b.read = b.s.r.clock.Now()
 	b.refused.Store(false)

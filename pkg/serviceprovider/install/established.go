@@ -11,10 +11,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// EstablishTimeout is how long CRDs waits until the applied definitions are established.
+// EstablishTimeout is the maximum time for which CRDs waits until the applied CRDs are established.
 const EstablishTimeout = time.Minute
 
-// ErrNotEstablished is returned by CRDs if CRDs were applied and are not served.
+// ErrNotEstablished means that CRDs has applied CRDs that are not established in time.
 var ErrNotEstablished = errors.New("definitions are not established")
 
 // pace is the interval between two reads of a definition.
@@ -71,7 +71,7 @@ func unserved(ctx context.Context, all []target) (missing []string, err error) {
 	return missing, nil
 }
 
-// state reports whether a CRD is established, and what is wrong with its names.
+// state reports whether a CRD is established. It also returns the problem with the names of the CRD, if there is one.
 func state(crd *unstructured.Unstructured) (ok bool, why string) {
 	conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -1,8 +1,7 @@
-// Package install prepares clusters before a service provider starts: it is for an init command.
-// Start with CRDs.
+// Package install prepares clusters before a service provider starts. Use it in an init command. Start with CRDs.
 //
-// The role needs, on each cluster, to get, patch and create customresourcedefinitions, and on the
-// platform, for RegisterKinds, to patch serviceproviders/status of the group openmcp.cloud.
+// The role needs these permissions. On each cluster: get, patch and create for customresourcedefinitions. On the
+// platform cluster, for RegisterKinds: patch for serviceproviders/status of the group openmcp.cloud.
 package install
 
 import (
@@ -20,10 +19,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// ClusterLabel is on a definition, and says for which cluster it is. The name is the platform's.
+// ClusterLabel is the label of a CRD whose value names the cluster on which to install the CRD. The platform defines
+// this label.
 const ClusterLabel = "openmcp.cloud/cluster"
 
-// Clusters that a definition may be for, as the values of ClusterLabel.
+// Values of ClusterLabel: the clusters on which a CRD can be installed.
 const (
 	Platform   = "platform"
 	Onboarding = "onboarding"
@@ -31,11 +31,13 @@ const (
 
 const fieldOwner = client.FieldOwner("moorage-service-provider-install")
 
-// CRDs applies the CRDs in the YAML files, one per file, to the clusters that their ClusterLabel
-// names, and waits until all of them are Established. It waits until the context ends, and for
-// EstablishTimeout, a minute, at most: the error, an ErrNotEstablished, names the CRDs that are not
-// established, and the reason if their names were not accepted. If a file contains no CRD, or one
-// for an unknown cluster, it returns an error and applies nothing.
+// CRDs applies CRDs from YAML files, and waits until all of them are established. Each file contains one CRD, whose
+// ClusterLabel names its cluster. If a file contains no CRD, or a CRD for an unknown cluster, CRDs returns an error and
+// applies nothing.
+//
+// CRDs waits until the context ends, and at most for EstablishTimeout, which is a minute. Then it returns an
+// ErrNotEstablished, which names the CRDs that are not established. If the names of a CRD were not accepted, the error
+// contains the reason.
 func CRDs(ctx context.Context, files fs.FS, clusters map[string]client.Client) error {
 	all, err := read(files, clusters)
 	if err != nil {
@@ -93,8 +95,8 @@ func read(files fs.FS, clusters map[string]client.Client) (all []target, err err
 	return all, err
 }
 
-// RegisterKinds sets the kinds that a provider serves in the status of its ServiceProvider. It
-// replaces the kinds set before.
+// RegisterKinds writes the kinds that a provider serves to the status of its ServiceProvider. It replaces the kinds
+// that were written before.
 func RegisterKinds(
 	ctx context.Context, platform client.Client, provider string, kinds ...metav1.GroupVersionKind,
 ) error {

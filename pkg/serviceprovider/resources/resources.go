@@ -1,8 +1,8 @@
-// Package resources writes Secrets and ConfigMaps that a service provider copies to the clusters of
-// an object, such as pull secrets and certificates. Its names are those of an earlier library for
-// services. Start with NewSecretMutator and CreateOrUpdateResource.
+// Package resources writes Secrets and ConfigMaps, such as pull secrets and certificates, that a service provider
+// copies to the clusters of an object. It has the names of an earlier library for services. Start with NewSecretMutator
+// and CreateOrUpdateResource.
 //
-// Errors of the package contain no data of the objects.
+// The errors of this package contain no data of the objects.
 package resources
 
 import (
@@ -18,26 +18,26 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Mutator sets the desired content of an object. It is safe for concurrent use once its metadata
-// are set.
+// A Mutator sets the desired content of an object. It is safe for concurrent use after its labels and annotations were
+// set.
 type Mutator[K client.Object] interface {
-	// Empty returns a new object with the name, without data.
+	// Empty returns a new object that has the name and namespace, and no data.
 	Empty() K
-	// Mutate modifies an existing or new object. Fields that it does not manage stay.
+	// Mutate sets the desired content in a new or existing object. It does not change other fields.
 	Mutate(object K) error
-	// String returns kind, namespace and name.
+	// String returns the kind, namespace and name of the object.
 	String() string
-	// MetadataMutator returns the mutator of labels and annotations.
+	// MetadataMutator returns the MetadataMutator that sets the labels and annotations of the object.
 	MetadataMutator() MetadataMutator
 }
 
-// A MetadataMutator sets labels and annotations. Other labels and annotations of the object stay.
+// A MetadataMutator sets labels and annotations. It does not change other labels and annotations of the object.
 type MetadataMutator interface {
-	// WithLabels replaces the labels to set.
+	// WithLabels replaces the labels that Mutate sets.
 	WithLabels(labels map[string]string) MetadataMutator
-	// WithAnnotations replaces the annotations to set.
+	// WithAnnotations replaces the annotations that Mutate sets.
 	WithAnnotations(annotations map[string]string) MetadataMutator
-	// Mutate sets them.
+	// Mutate sets the labels and annotations of the object.
 	Mutate(object client.Object) error
 }
 
@@ -80,8 +80,8 @@ func merged(there, wanted map[string]string) map[string]string {
 	return all
 }
 
-// NewSecretMutator returns a Mutator of a Secret with exactly these data. With nil data, the data
-// of the Secret stay. The type is set when the Secret is created, and cannot be changed later.
+// NewSecretMutator returns a Mutator that replaces all data of a Secret. If data is nil, the Mutator does not change
+// the data of the Secret. The Mutator sets the type only for a new Secret, because the type cannot be changed later.
 func NewSecretMutator(
 	name, namespace string, data map[string][]byte, secretType corev1.SecretType,
 ) Mutator[*corev1.Secret] {
@@ -104,8 +104,8 @@ func NewSecretMutator(
 	}
 }
 
-// NewConfigMapMutator returns a Mutator of a ConfigMap with exactly these data. With nil data, the
-// data of the ConfigMap stay.
+// NewConfigMapMutator returns a Mutator that replaces all data of a ConfigMap. If data is nil, the Mutator does not
+// change the data of the ConfigMap.
 func NewConfigMapMutator(name, namespace string, data map[string]string) Mutator[*corev1.ConfigMap] {
 	return &mutator[*corev1.ConfigMap]{
 		metadata: &metadata{}, what: "ConfigMap " + namespace + "/" + name,
@@ -150,8 +150,8 @@ func GetResource[K client.Object](ctx context.Context, c client.Client, m Mutato
 	return object, errors.Wrapf(err, "cannot get %s", m)
 }
 
-// CreateOrUpdateResource creates or updates the object of a mutator. Without a difference nothing
-// is written. Changes are sent as a patch, so changes of other writers stay.
+// CreateOrUpdateResource creates or updates the object of a mutator. If the object already has the desired content,
+// nothing is written. Changes are sent as a patch, so fields that other clients have changed are not overwritten.
 func CreateOrUpdateResource[K client.Object](ctx context.Context, c client.Client, m Mutator[K]) error {
 	object := m.Empty()
 	_, err := controllerutil.CreateOrPatch(ctx, c, object, func() error { return m.Mutate(object) })

@@ -12,7 +12,7 @@ import (
 // GroupVersion of the kinds in this package. It must not be changed.
 var GroupVersion = schema.GroupVersion{Group: "clusters.openmcp.cloud", Version: "v1alpha1"}
 
-// AddToScheme registers the kinds.
+// AddToScheme registers the kinds of this package in a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &AccessRequest{}, &AccessRequestList{}, &ClusterRequest{}, &ClusterRequestList{},
 		&Cluster{}, &ClusterList{})
@@ -24,5 +24,6 @@ func AddToScheme(s *runtime.Scheme) error {
 //go:embed package/crds/*.yaml
 var crds embed.FS
 
-// CRDs returns definitions of the kinds, for tests and demos without a platform.
+// CRDs returns the YAML files with the CustomResourceDefinitions of the kinds. They are for tests and demos without a
+// platform.
 func CRDs() fs.FS { return crds }

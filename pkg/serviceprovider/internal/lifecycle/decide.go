@@ -1,8 +1,7 @@
-// Package lifecycle decides what a pass of a service provider does next. Decide is a pure
-// function from facts, which are plain values, to one action; it covers the whole
-// lifecycle of a service object. The order of the cases matters. The package imports
-// nothing, so tests can try every combination of facts and every exchange of two cases in
-// seconds.
+// Package lifecycle decides what a pass of a service provider does next. Decide is a pure function that maps facts,
+// which are plain values, to one action. It covers the whole lifecycle of a service object. The order of its cases
+// matters. The package imports nothing, so tests can check all combinations of facts, and all swaps of two cases,
+// within seconds.
 package lifecycle
 
 // Decide returns the next action. The first case that applies wins.

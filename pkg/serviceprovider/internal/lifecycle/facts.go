@@ -1,21 +1,21 @@
 package lifecycle
 
-// Facts are all that a decision is made from. The zero value means that nothing is known and no option is set.
+// Facts are the input of Decide. In the zero value nothing is known and no option is set.
 type Facts struct {
 	// Read from the onboarding cluster.
 
 	Exists           bool // The object exists.
-	Deleted          bool // It has a deletion timestamp.
-	HasFinalizer     bool // Our finalizer is on it.
-	Paused           bool // Its annotation pauses reconciliation.
+	Deleted          bool // The object has a deletion timestamp.
+	HasFinalizer     bool // The object has our finalizer.
+	Paused           bool // An annotation of the object pauses reconciliation.
 	MaybeCreated     bool // The domain may have created something that it has not deleted yet.
 	CreationRecorded bool // ServiceCreated is True. Otherwise MaybeCreated is presumed, or comes from a previous runtime.
 
 	// Learned in this pass.
 
 	ConfigRead      bool         // The configuration was read.
-	ConfigFound     bool         // There is one. A deletion may use the last known one.
-	ConfigUnknown   bool         // It cannot be read now, so whether there is one is unknown.
+	ConfigFound     bool         // There is a configuration. A deletion may use the last known configuration.
+	ConfigUnknown   bool         // The configuration cannot be read now, so it is unknown whether there is one.
 	Defaulted       bool         // The defaults were applied, or there are none.
 	Requests        RequestState // The state of the AccessRequests.
 	AccessRequested bool         // Access was requested.
@@ -31,20 +31,19 @@ type Facts struct {
 	DeleteWhenPaused    bool // A deletion continues although the object is paused.
 	OrphanOnClusterGone bool // A deletion abandons what was in a cluster that no longer exists.
 	OrphanWithoutConfig bool // Without a configuration, a deletion abandons what was created.
-	DeleteWithoutConfig bool // Without a configuration, Delete gets an empty one.
+	DeleteWithoutConfig bool // Without a configuration, Delete gets an empty configuration.
 }
 
-// A RequestState is the state of the AccessRequests of an object. If they differ, the
-// greatest state counts.
+// A RequestState is the combined state of the AccessRequests of an object. It is the greatest of their states.
 type RequestState int
 
 // The states of AccessRequests.
 const (
-	RequestsUnchecked RequestState = iota // They were not read in this pass.
+	RequestsUnchecked RequestState = iota // The AccessRequests were not read in this pass.
 
-	RequestsPresent // All exist.
-	RequestMissing  // One does not exist.
-	RequestDeleting // One is being deleted: access is being revoked.
+	RequestsPresent // All AccessRequests exist.
+	RequestMissing  // An AccessRequest does not exist.
+	RequestDeleting // An AccessRequest is being deleted, so access is being revoked.
 )
 
 // An Action is what a pass does next.
@@ -76,7 +75,7 @@ const (
 	end // The end of the list, not an action.
 )
 
-// String returns the action's name, none for a value that is not an action.
+// String returns the name of the action, or "none" for an unknown value.
 func (a Action) String() string {
 	names := [...]string{
 		"none", "ReadConfig", "AddFinalizer", "Default", "CheckRequests", "RequestAccess", "DeleteService",
@@ -90,7 +89,7 @@ func (a Action) String() string {
 	return names[a]
 }
 
-// Actions returns every action there is.
+// Actions returns all actions.
 func Actions() []Action {
 	all := make([]Action, 0, end-1)
 	for a := ReadConfig; a < end; a++ {

@@ -1,5 +1,5 @@
-// Package secrecy returns the credentials of connections, so that package redact can remove them
-// from texts. Begin with From and OfConnections.
+// Package secrecy extracts the credentials of connections, so that package redact can remove them from texts. Start
+// with From and OfConnections.
 package secrecy
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/clusters"
 )
 
-// A Connection has the credentials of a cluster: its configuration and, if they are renewed,
-// the function that returns the current ones.
+// A Connection holds the REST configuration of a cluster. If the credentials of the cluster are renewed, it also holds
+// the function that returns the current credentials.
 type Connection struct {
 	config  *rest.Config
 	renewed func() [][]byte
 }
 
-// From returns the connection of a cluster, which may be nil.
+// From returns the Connection of a cluster. For a nil cluster it returns the zero value.
 func From(c *clusters.Cluster) Connection {
 	switch {
 	case c == nil:
@@ -29,8 +29,7 @@ func From(c *clusters.Cluster) Connection {
 	}
 }
 
-// OfConnections returns the credentials of connections: those of their configurations, and
-// those that were renewed since.
+// OfConnections returns the credentials in the REST configurations of the connections, and their renewed credentials.
 func OfConnections(all ...Connection) [][]byte {
 	var secrets [][]byte
 	for _, c := range all {
@@ -43,8 +42,8 @@ func OfConnections(all ...Connection) [][]byte {
 	return secrets
 }
 
-// Of returns the credentials in configurations, or in files that they name. A configuration may
-// be nil. Credentials of plugins are not included.
+// Of returns the credentials in the configurations, and in files to which the configurations refer. A configuration may
+// be nil. Of does not return the credentials of plugins.
 func Of(configs ...*rest.Config) [][]byte {
 	var secrets [][]byte
 	for _, c := range configs {

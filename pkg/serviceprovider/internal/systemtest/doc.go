@@ -1,3 +1,3 @@
-// Package systemtest is for tests of whole service providers on three real API servers:
-// platform, onboarding and control plane, with a granter that plays the platform.
+// Package systemtest tests whole service providers on three real API servers: platform, onboarding and control plane. A
+// clusterstest.Granter takes the role of the platform.
 package systemtest
