@@ -265,7 +265,7 @@ Passes by outcome: kept 0.0667
 Time of a pass, 95th percentile: Bucket.cloud.example.org 1.6
 Calls to the external system: connect 0.0667, disconnect 0.0667, observe 0.0722, update 0.00417
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975, update 2.42
-Drifts in an hour: changed 1
+Drift per hour: changed 1
 `},
 	{"Down", 62, "The API has failed for a minute and a half. Each object was tried again six times.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4
@@ -276,7 +276,7 @@ Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.
 Calls that failed: observe 0.1
 Failures by class: unavailable 0.1
 Writes to the API server: status, changed true 0.0222
-Drifts in an hour: changed 1
+Drift per hour: changed 1
 `},
 	{"StillDown", 68, "Each is tried once a minute.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4
@@ -286,7 +286,7 @@ Calls to the external system: connect 0.0667, disconnect 0.0667, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 Calls that failed: observe 0.0667
 Failures by class: unavailable 0.0667
-Drifts in an hour: changed 1
+Drift per hour: changed 1
 `},
 	{"Deleted", 93, "One was deleted, which took the API twenty seconds.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 3, ready 3, synced 3
@@ -295,7 +295,7 @@ Time of a pass, 95th percentile: Bucket.cloud.example.org 19
 Calls to the external system: connect 0.0611, delete 0.00417, disconnect 0.0611, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, delete 29, disconnect 0.00095, observe 0.0975
 Writes to the API server: finalizer, changed true 0.00417
-Drifts in an hour: changed 1
+Drift per hour: changed 1
 Time of a deletion, 95th percentile: cloud.example.org/v1alpha1, Kind=Bucket 29.2
 `},
 	{"Restarted", 132,
