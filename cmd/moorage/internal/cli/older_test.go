@@ -133,11 +133,11 @@ func found(t *testing.T, dir string) map[string]string {
 
 // Edits of the author in the source: where the template changed nothing, and where it did.
 const (
-	compares = "\treturn found.Size == mg.Spec.ForProvider.Size\n"
+	compares = "\t\tSize:  mg.Spec.ForProvider.Size,\n"
 	shows    = "\tmg.Status.AtProvider = v1alpha1.BucketObservation{Size: found.Size, State: found.State}\n"
 	showsNow = "\tmg.Status.AtProvider = observation(found)\n"
 
-	comparesHis = "\treturn found.Size >= mg.Spec.ForProvider.Size\n"
+	comparesHis = "\t\tSize:  2 * mg.Spec.ForProvider.Size,\n"
 	showsHis    = "\tmg.Status.AtProvider = v1alpha1.BucketObservation{Size: 2 * found.Size}\n"
 )
 
