@@ -133,12 +133,12 @@ func found(t *testing.T, dir string) map[string]string {
 
 // Edits of the author in the source: where the template changed nothing, and where it did.
 const (
-	compares = "\treturn found.Size == mg.Spec.ForProvider.Size\n"
-	shows    = "\tmg.Status.AtProvider = v1alpha1.BucketObservation{Size: found.Size, State: found.State}\n"
-	showsNow = "\tmg.Status.AtProvider = observation(found)\n"
+	calls        = "\treturn managed.Setup(m, Kind(), o, append(options, ro...)...)\n"
+	describes    = "// Setup adds a controller of the kind to a manager of the cluster with that UID.\n// Reconciler options are applied last.\n"
+	describesNow = "// Setup adds a controller of the kind to a manager. The UID identifies the cluster, see\n// managed.ClusterUID. The given reconciler options are applied last.\n"
 
-	comparesHis = "\treturn found.Size >= mg.Spec.ForProvider.Size\n"
-	showsHis    = "\tmg.Status.AtProvider = v1alpha1.BucketObservation{Size: 2 * found.Size}\n"
+	callsHis     = "\treturn managed.Setup(m, Kind(), o, append(ro, options...)...)\n"
+	describesHis = "// Setup adds a controller of buckets.\n// The order of options matters.\n"
 )
 
 // TestOlderTemplate upgrades a provider of an older template. It becomes what is generated today, with the edits of
@@ -151,11 +151,11 @@ func TestOlderTemplate(t *testing.T) {
 		clash  bool
 	}{
 		"AsMade": {"Nobody changed anything: all of it is new.", nil, nil, false},
-		"Elsewhere": {"What the author wrote stays, and the rest is new.", map[string]string{compares: comparesHis},
-			map[string]string{compares: comparesHis}, false},
+		"Elsewhere": {"What the author wrote stays, and the rest is new.", map[string]string{calls: callsHis},
+			map[string]string{calls: callsHis}, false},
 		"SameLines": {"It is reported, the author's text stays, and all else is new.",
-			map[string]string{compares: comparesHis, shows: showsHis},
-			map[string]string{compares: comparesHis, showsNow: showsHis}, true},
+			map[string]string{calls: callsHis, describes: describesHis},
+			map[string]string{calls: callsHis, describesNow: describesHis}, true},
 	}
 
 	for name, tc := range cases {

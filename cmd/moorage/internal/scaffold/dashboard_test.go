@@ -248,12 +248,12 @@ Objects: cloud.example.org/v1alpha1, Kind=Bucket 4
 Calls to the external system: connect 0.0167, observe 0.0167
 Time of a call, 95th percentile: connect 0.00095, observe 0.0975
 Writes to the API server: intent, changed true 0.0167
-Passes under way: Bucket.cloud.example.org 4
+Passes in progress: Bucket.cloud.example.org 4
 `},
 	{"Created", 24, "They were ready forty seconds after they were made.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4, synced 4
 Time from creation to Ready, 95th percentile: cloud.example.org/v1alpha1, Kind=Bucket 58.5
-Passes by how they ended: kept 0.05
+Passes by outcome: kept 0.05
 Time of a pass, 95th percentile: Bucket.cloud.example.org 55.5
 Calls to the external system: connect 0.0444, create 0.0167, disconnect 0.05, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, create 58.5, disconnect 0.00095, observe 0.0975
@@ -261,54 +261,54 @@ Writes to the API server: status, changed true 0.0167
 `},
 	{"Changed", 43, "Somebody else has changed one, which was found and corrected within two seconds.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4, synced 4
-Passes by how they ended: kept 0.0667
+Passes by outcome: kept 0.0667
 Time of a pass, 95th percentile: Bucket.cloud.example.org 1.6
 Calls to the external system: connect 0.0667, disconnect 0.0667, observe 0.0722, update 0.00417
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975, update 2.42
-Changes by others in an hour: changed 1
+Drift per hour: changed 1
 `},
 	{"Down", 62, "The API has failed for a minute and a half. Each object was tried again six times.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4
-Passes by how they ended: kept 0.0444, observe-failed 0.1
+Passes by outcome: kept 0.0444, observe-failed 0.1
 Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0975
 Calls to the external system: connect 0.178, disconnect 0.178, observe 0.178
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 Calls that failed: observe 0.1
 Failures by class: unavailable 0.1
 Writes to the API server: status, changed true 0.0222
-Changes by others in an hour: changed 1
+Drift per hour: changed 1
 `},
 	{"StillDown", 68, "Each is tried once a minute.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 4, ready 4
-Passes by how they ended: observe-failed 0.0667
+Passes by outcome: observe-failed 0.0667
 Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0975
 Calls to the external system: connect 0.0667, disconnect 0.0667, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 Calls that failed: observe 0.0667
 Failures by class: unavailable 0.0667
-Changes by others in an hour: changed 1
+Drift per hour: changed 1
 `},
 	{"Deleted", 93, "One was deleted, which took the API twenty seconds.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 3, ready 3, synced 3
-Passes by how they ended: finalized 0.00417, kept 0.0556
+Passes by outcome: finalized 0.00417, kept 0.0556
 Time of a pass, 95th percentile: Bucket.cloud.example.org 19
 Calls to the external system: connect 0.0611, delete 0.00417, disconnect 0.0611, observe 0.0667
 Time of a call, 95th percentile: connect 0.00095, delete 29, disconnect 0.00095, observe 0.0975
 Writes to the API server: finalizer, changed true 0.00417
-Changes by others in an hour: changed 1
+Drift per hour: changed 1
 Time of a deletion, 95th percentile: cloud.example.org/v1alpha1, Kind=Bucket 29.2
 `},
 	{"Restarted", 132,
 		"After a restart the provider observes the objects one after the other. All counters were zero for a moment.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 3, ready 3, synced 3
-Passes by how they ended: kept 0.0333, postponed 0.0125
+Passes by outcome: kept 0.0333, postponed 0.0125
 Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0967
 Calls to the external system: connect 0.0333, disconnect 0.0333, observe 0.0333
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
 `},
 	{"After", 175, "Three objects are looked at once a minute.", `
 Objects: cloud.example.org/v1alpha1, Kind=Bucket 3, ready 3, synced 3
-Passes by how they ended: kept 0.05
+Passes by outcome: kept 0.05
 Time of a pass, 95th percentile: Bucket.cloud.example.org 0.0975
 Calls to the external system: connect 0.05, disconnect 0.05, observe 0.05
 Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.0975
@@ -319,7 +319,7 @@ Time of a call, 95th percentile: connect 0.00095, disconnect 0.00095, observe 0.
 // it may neither get lost between two points nor be there twice.
 func TestDashboardOfAWeek(t *testing.T) {
 	happened := map[string]map[string]float64{
-		"Passes by how they ended":     {"finalized": 1, "postponed": 3, "observe-failed": 60},
+		"Passes by outcome":            {"finalized": 1, "postponed": 3, "observe-failed": 60},
 		"Calls to the external system": {"create": 4, "update": 1, "delete": 1},
 		"Calls that failed":            {"observe": 60},
 		"Failures by class":            {"unavailable": 60},

@@ -26,7 +26,7 @@ type LocalSecretReference struct {
 	Name string `json:"name"`
 }
 
-// A ResourceSpec is what the specs of all managed kinds have in common.
+// A ResourceSpec has the fields that the specs of all managed kinds have in common.
 type ResourceSpec struct {
 	// ProviderConfigRef names the connection to NATS.
 	// +optional
@@ -50,7 +50,7 @@ type ResourceSpec struct {
 	WriteConnectionSecretToRef *LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
 }
 
-// reference returns the configuration of the object, of this kind if the object does not say.
+// reference returns the reference to the configuration, with this kind as the default.
 func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference { //nolint:unparam // scopes may differ
 	ref := &commonv1.ProviderConfigReference{Kind: s.ProviderConfigRef.Kind, Name: s.ProviderConfigRef.Name}
 
@@ -73,7 +73,7 @@ func (s *ResourceSpec) secret() *commonv1.LocalSecretReference {
 	return &commonv1.LocalSecretReference{Name: s.WriteConnectionSecretToRef.Name}
 }
 
-// A ResourceStatus is what the statuses of all managed kinds have in common.
+// A ResourceStatus has the fields that the statuses of all managed kinds have in common.
 type ResourceStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 	commonv1.ObservedStatus    `json:",inline"`

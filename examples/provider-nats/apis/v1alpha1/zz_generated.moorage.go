@@ -23,7 +23,7 @@ func GroupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "nats.moorage.dev", Version: "v1alpha1"}
 }
 
-// AddToScheme makes the kinds of this package known to s.
+// AddToScheme adds the kinds of this package to s.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion(),
 		&Stream{}, &StreamList{},
@@ -47,28 +47,28 @@ func (mg *Stream) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions by their type.
 func (mg *Stream) SetConditions(c ...commonv1.Condition) { mg.Status.SetConditions(c...) }
 
-// GetManagementPolicies returns what may be done in the API.
+// GetManagementPolicies returns the management policies of the object.
 func (mg *Stream) GetManagementPolicies() commonv1.ManagementPolicies {
 	return mg.Spec.ManagementPolicies
 }
 
-// GetObservedGeneration returns the generation that the status is about.
+// GetObservedGeneration returns the observed generation.
 func (mg *Stream) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
 
-// SetObservedGeneration sets the generation that the status is about.
+// SetObservedGeneration sets the observed generation.
 func (mg *Stream) SetObservedGeneration(generation int64) {
 	mg.Status.SetObservedGeneration(generation)
 }
 
-// GetLastHandledReconcileAt returns the request that was handled last.
+// GetLastHandledReconcileAt returns the last reconcile request that was handled.
 func (mg *Stream) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
 
-// SetLastHandledReconcileAt sets the request that was handled last.
+// SetLastHandledReconcileAt sets the last reconcile request that was handled.
 func (mg *Stream) SetLastHandledReconcileAt(token string) {
 	mg.Status.SetLastHandledReconcileAt(token)
 }
 
-// GetProviderConfigReference returns which configuration to connect with.
+// GetProviderConfigReference returns the reference to the configuration of the object.
 func (mg *Stream) GetProviderConfigReference() *commonv1.ProviderConfigReference {
 	return mg.Spec.reference("ProviderConfig")
 }
@@ -82,28 +82,28 @@ func (mg *KeyValue) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions by their type.
 func (mg *KeyValue) SetConditions(c ...commonv1.Condition) { mg.Status.SetConditions(c...) }
 
-// GetManagementPolicies returns what may be done in the API.
+// GetManagementPolicies returns the management policies of the object.
 func (mg *KeyValue) GetManagementPolicies() commonv1.ManagementPolicies {
 	return mg.Spec.ManagementPolicies
 }
 
-// GetObservedGeneration returns the generation that the status is about.
+// GetObservedGeneration returns the observed generation.
 func (mg *KeyValue) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
 
-// SetObservedGeneration sets the generation that the status is about.
+// SetObservedGeneration sets the observed generation.
 func (mg *KeyValue) SetObservedGeneration(generation int64) {
 	mg.Status.SetObservedGeneration(generation)
 }
 
-// GetLastHandledReconcileAt returns the request that was handled last.
+// GetLastHandledReconcileAt returns the last reconcile request that was handled.
 func (mg *KeyValue) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
 
-// SetLastHandledReconcileAt sets the request that was handled last.
+// SetLastHandledReconcileAt sets the last reconcile request that was handled.
 func (mg *KeyValue) SetLastHandledReconcileAt(token string) {
 	mg.Status.SetLastHandledReconcileAt(token)
 }
 
-// GetProviderConfigReference returns which configuration to connect with.
+// GetProviderConfigReference returns the reference to the configuration of the object.
 func (mg *KeyValue) GetProviderConfigReference() *commonv1.ProviderConfigReference {
 	return mg.Spec.reference("ProviderConfig")
 }
@@ -117,30 +117,30 @@ func (mg *ObjectStore) GetCondition(ct commonv1.ConditionType) commonv1.Conditio
 // SetConditions sets conditions by their type.
 func (mg *ObjectStore) SetConditions(c ...commonv1.Condition) { mg.Status.SetConditions(c...) }
 
-// GetManagementPolicies returns what may be done in the API.
+// GetManagementPolicies returns the management policies of the object.
 func (mg *ObjectStore) GetManagementPolicies() commonv1.ManagementPolicies {
 	return mg.Spec.ManagementPolicies
 }
 
-// GetObservedGeneration returns the generation that the status is about.
+// GetObservedGeneration returns the observed generation.
 func (mg *ObjectStore) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
 
-// SetObservedGeneration sets the generation that the status is about.
+// SetObservedGeneration sets the observed generation.
 func (mg *ObjectStore) SetObservedGeneration(generation int64) {
 	mg.Status.SetObservedGeneration(generation)
 }
 
-// GetLastHandledReconcileAt returns the request that was handled last.
+// GetLastHandledReconcileAt returns the last reconcile request that was handled.
 func (mg *ObjectStore) GetLastHandledReconcileAt() string {
 	return mg.Status.GetLastHandledReconcileAt()
 }
 
-// SetLastHandledReconcileAt sets the request that was handled last.
+// SetLastHandledReconcileAt sets the last reconcile request that was handled.
 func (mg *ObjectStore) SetLastHandledReconcileAt(token string) {
 	mg.Status.SetLastHandledReconcileAt(token)
 }
 
-// GetProviderConfigReference returns which configuration to connect with.
+// GetProviderConfigReference returns the reference to the configuration of the object.
 func (mg *ObjectStore) GetProviderConfigReference() *commonv1.ProviderConfigReference {
 	return mg.Spec.reference("ProviderConfig")
 }
@@ -154,28 +154,28 @@ func (mg *Consumer) GetCondition(ct commonv1.ConditionType) commonv1.Condition {
 // SetConditions sets conditions by their type.
 func (mg *Consumer) SetConditions(c ...commonv1.Condition) { mg.Status.SetConditions(c...) }
 
-// GetManagementPolicies returns what may be done in the API.
+// GetManagementPolicies returns the management policies of the object.
 func (mg *Consumer) GetManagementPolicies() commonv1.ManagementPolicies {
 	return mg.Spec.ManagementPolicies
 }
 
-// GetObservedGeneration returns the generation that the status is about.
+// GetObservedGeneration returns the observed generation.
 func (mg *Consumer) GetObservedGeneration() int64 { return mg.Status.GetObservedGeneration() }
 
-// SetObservedGeneration sets the generation that the status is about.
+// SetObservedGeneration sets the observed generation.
 func (mg *Consumer) SetObservedGeneration(generation int64) {
 	mg.Status.SetObservedGeneration(generation)
 }
 
-// GetLastHandledReconcileAt returns the request that was handled last.
+// GetLastHandledReconcileAt returns the last reconcile request that was handled.
 func (mg *Consumer) GetLastHandledReconcileAt() string { return mg.Status.GetLastHandledReconcileAt() }
 
-// SetLastHandledReconcileAt sets the request that was handled last.
+// SetLastHandledReconcileAt sets the last reconcile request that was handled.
 func (mg *Consumer) SetLastHandledReconcileAt(token string) {
 	mg.Status.SetLastHandledReconcileAt(token)
 }
 
-// GetProviderConfigReference returns which configuration to connect with.
+// GetProviderConfigReference returns the reference to the configuration of the object.
 func (mg *Consumer) GetProviderConfigReference() *commonv1.ProviderConfigReference {
 	return mg.Spec.reference("ProviderConfig")
 }

@@ -27,8 +27,7 @@ const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 // leaseName is the name of the lease, which the role names, too.
 const leaseName = Name + ".nats.moorage.dev"
 
-// An Election configures leader election. The zero value disables it. Use DefaultElection, and change what
-// differs.
+// An Election configures leader election. The zero value disables it. Start from DefaultElection.
 type Election struct {
 	// Enabled enables it. The lease is in Namespace, or if that is empty in the pod's own.
 	Enabled   bool
@@ -52,7 +51,7 @@ func DefaultElection() Election {
 
 // AddFlags adds the flags of leader election.
 func (e *Election) AddFlags(flags *flag.FlagSet) {
-	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "let one of several replicas work, and the others wait")
+	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "elect a leader among several replicas, the others are on standby")
 	flags.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace,
 		"where the lease is; empty means the pod's own namespace")
 	flags.StringVar(&e.Identity, "leader-elect-identity", e.Identity,
@@ -69,7 +68,7 @@ func (e *Election) AddFlags(flags *flag.FlagSet) {
 // that is not renewed earlier stops all work each time.
 const leaseMargin = time.Second
 
-// Check refuses times with which no replica could work. Its errors name the flags.
+// Check returns an error for times with which no replica could lead. Its errors name the flags.
 func (e Election) Check() error {
 	// The time between two attempts may exceed a period by this factor.
 	const jitter = leaderelection.JitterFactor

@@ -42,7 +42,7 @@ const Name = "provider-nats"
 // released, and the process ends: a pod needs a longer terminationGracePeriodSeconds, see deploy.
 const shutdown = 50 * time.Second
 
-// Options say how the provider runs. Use DefaultOptions, and change what differs.
+// Options configure the provider. Start from DefaultOptions.
 type Options struct {
 	// PollInterval is how often each resource is compared with its object, and
 	// PollJitter by how much that varies. A jitter of zero is a tenth of it.
@@ -132,7 +132,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 
 	cfg = ratelimiter.LimitRESTConfig(cfg, o.MaxReconcileRate)
 	cfg.UserAgent = Name
-	// The API server warns of the finalizer's name at every write. Once is enough.
+	// The API server returns a warning about the name of the finalizer at each write. It is logged once.
 	cfg.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
 
 	mo := managerOptions(scheme, o)
@@ -198,7 +198,7 @@ func endWithRestore(mgr ctrl.Manager, restores *controller.RestoreDetector, o Op
 	probe := controller.NewRestoreProbe(restores, mgr.GetAPIReader(),
 		v1alpha1.GroupVersion().WithKind(v1alpha1.StreamKind), po...)
 
-	return errors.Wrap(mgr.Add(probe), "cannot ask the API server for its version")
+	return errors.Wrap(mgr.Add(probe), "cannot add the probe of the API server")
 }
 
 // setup adds all controllers to the manager.

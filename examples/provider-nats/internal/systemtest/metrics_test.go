@@ -51,7 +51,7 @@ func (s *reviewer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		review.Status.Allowed = review.Spec.User == "prometheus"
 		_ = json.NewEncoder(w).Encode(review)
 	default:
-		s.t.Errorf("a guard asks for %s", r.URL.Path)
+		s.t.Errorf("unexpected request for %s", r.URL.Path)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestGuardMetrics(t *testing.T) {
 			}
 
 			if want := slices.Repeat([]string{provider.Name + "/metrics"}, tc.requests); !slices.Equal(want, asked.agents) {
-				t.Errorf("%s\nthe API server was asked by %q, want %q", tc.reason, asked.agents, want)
+				t.Errorf("%s\nthe user agents of the requests are %q, want %q", tc.reason, asked.agents, want)
 			}
 
 			for _, got := range asked.access {
@@ -127,7 +127,7 @@ func TestGuardMetrics(t *testing.T) {
 					NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"},
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("-want, +asked for:\n%s", diff)
+					t.Errorf("-want, +requested:\n%s", diff)
 				}
 			}
 		})

@@ -79,7 +79,7 @@ func TestRestore(t *testing.T) {
 	const often = 100 * time.Millisecond
 
 	if probe := provider.DefaultOptions().RestoreProbe; probe != 0 {
-		t.Errorf("in steady state nothing may be sent, and by default there is a probe each %s", probe)
+		t.Errorf("no request may be sent in steady state, and the default probe interval is %s", probe)
 	}
 
 	namespace := namespace(t)

@@ -1,4 +1,4 @@
-{{/* The name of everything that is of the release alone. */}}
+{{/* The name of the objects of this release. */}}
 {{- define "provider.name" -}}
 {{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" }}{{ end }}
 {{- end }}
@@ -19,7 +19,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.serviceAccount.name }}{{ .Values.serviceAccount.name }}{{ else if .Values.serviceAccount.enabled }}{{ include "provider.name" . }}{{ else }}default{{ end }}
 {{- end }}
 
-{{/* What kinds are in no namespace, namespaces themselves, and the definitions of kinds. */}}
+{{/* The plurals of the cluster-scoped resources in the rules: namespaces, CRDs, and kinds of the provider. */}}
 {{- define "provider.unscoped" -}}
 {{- $out := list "namespaces" "customresourcedefinitions" }}
 {{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}
@@ -29,14 +29,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $out }}
 {{- end }}
 
-{{/* The namespaces that the provider is kept to, or none. */}}
+{{/* The namespaces to which the provider is restricted; none means all. */}}
 {{- define "provider.namespaces" -}}
 {{- $out := .Values.rbac.namespaces }}
 {{- if .Values.rbac.namespaced }}{{ $out = prepend $out .Release.Namespace }}{{ end }}
 {{- uniq $out | toJson }}
 {{- end }}
 
-{{/* Of rules, what they say of resources whose plurals are in a list, or are not. */}}
+{{/* The parts of rules for resources whose plurals are in a list, or are not in it. */}}
 {{- define "provider.about" -}}
 {{- $out := list }}
 {{- range $rule := .rules }}
