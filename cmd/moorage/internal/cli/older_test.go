@@ -133,9 +133,11 @@ func found(t *testing.T, dir string) map[string]string {
 
 // Edits of the author in the source: where the template changed nothing, and where it did.
 const (
-	calls        = "\treturn managed.Setup(m, Kind(), o, append(options, ro...)...)\n"
-	describes    = "// Setup adds a controller of the kind to a manager of the cluster with that UID.\n// Reconciler options are applied last.\n"
-	describesNow = "// Setup adds a controller of the kind to a manager. The UID identifies the cluster, see\n// managed.ClusterUID. The given reconciler options are applied last.\n"
+	calls     = "\treturn managed.Setup(m, Kind(), o, append(options, ro...)...)\n"
+	describes = "// Setup adds a controller of the kind to a manager of the cluster with that UID.\n" +
+		"// Reconciler options are applied last.\n"
+	describesNow = "// Setup adds a controller of the kind to a manager. The UID identifies the cluster, see\n" +
+		"// managed.ClusterUID. The given reconciler options are applied last.\n"
 
 	callsHis     = "\treturn managed.Setup(m, Kind(), o, append(ro, options...)...)\n"
 	describesHis = "// Setup adds a controller of buckets.\n// The order of options matters.\n"

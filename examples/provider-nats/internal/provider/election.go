@@ -51,7 +51,7 @@ func DefaultElection() Election {
 
 // AddFlags adds the flags of leader election.
 func (e *Election) AddFlags(flags *flag.FlagSet) {
-	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "elect a leader among several replicas, the others are on standby")
+	flags.BoolVar(&e.Enabled, "leader-election", e.Enabled, "elect one of several replicas as the leader")
 	flags.StringVar(&e.Namespace, "leader-election-namespace", e.Namespace,
 		"where the lease is; empty means the pod's own namespace")
 	flags.StringVar(&e.Identity, "leader-elect-identity", e.Identity,
