@@ -42,8 +42,8 @@ func WithMetadata(image map[string]any) map[string]any {
 	return image
 }
 
-// Equal returns whether two values of images are equal. It has the result of reflect.DeepEqual for JSON values, and is
-// several times as fast.
+// Equal reports whether a and b are equal. Both are JSON values: images, or values in images. For these, Equal returns
+// the same as reflect.DeepEqual, and is several times as fast.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -186,11 +186,11 @@ func (t *Listing) Return() {
 	t.list.busy = false
 }
 
-// AlignPoll returns when to poll an object so that all objects of a connection use the same list. That is the
-// beginning of the last round of the connection before due plus tolerance, plus a small jitter. The argument random
-// is in [0,1) and determines the jitter.
+// AlignPoll returns when to poll an object, so that all objects of a connection use the same list. It takes the last
+// round of the connection that begins before due+tolerance, and returns the beginning of that round plus a small
+// jitter. The argument random is in [0,1) and determines the jitter.
 //
-// If there is no such round after now, or the connection has too few objects for a list, AlignPoll returns due and
+// If no such round begins after now, or the connection has too few objects for a list, AlignPoll returns due and
 // false. If the last list has failed, AlignPoll spreads the objects of the connection again.
 func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.Duration,
 	random float64) (at time.Time, ok bool) {

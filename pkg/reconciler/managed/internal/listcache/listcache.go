@@ -59,9 +59,9 @@ type group struct {
 	failed int       // consecutive failures
 }
 
-// New returns an empty cache. It begins at most one list per round, which is the given interval. If round is not
-// positive, there are no lists. A list serves objects until it is older than fresh. The time made must be before all
-// other times that are passed to the cache.
+// New returns an empty cache. The argument round is the length of a round: the cache begins at most one list in each. If
+// round is not positive, there are no lists. The argument fresh is the maximum age of a list that serves objects. The
+// argument made is the time at which the cache is made, and must be before all other times that are passed to it.
 func New(round, fresh time.Duration, made time.Time) *Cache {
 	return &Cache{round: round, fresh: fresh, made: made, groups: map[string]*group{}}
 }
