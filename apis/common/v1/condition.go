@@ -23,7 +23,7 @@ const (
 	TypeUpToDate ConditionType = "UpToDate"
 
 	// TypeCreated is True after an observation has found the external resource that was created or adopted. It is Unknown
-	// while the result of a creation is unknown and a user must resolve it. The message then names the resource. The
+	// while the result of a creation is unknown and a user must resolve it. The message names the resource. The
 	// condition is only written if a repeated creation may create a second external resource.
 	TypeCreated ConditionType = "Created"
 
@@ -103,8 +103,8 @@ const (
 	// the object.
 	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
 
-	// ReasonBackendChanged: the connection leads to another external system than the external system in which the resource
-	// was created. The other external system is not called until the user allows it.
+	// ReasonBackendChanged: the connection leads to another external system than the one that has the
+	// resource. The other external system is not called until the user allows it.
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 
 	// ReasonMarksNotStored: the API server accepted a write, but did not store its annotations, its finalizer or the
