@@ -165,8 +165,9 @@ func labelValue(value string) string {
 }
 
 // SetOwner marks an object in Kubernetes with the kind and the key of a primary, with FormerMarkPrefix. These marks
-// have no epoch. Controller.SetOwner writes the epoch. Without the epoch, the garbage collector deletes the object only if
-// GarbagePolicy.Unmarked is set, and a reconcile cannot distinguish a primary that was lost with its store from a deleted one.
+// have no epoch. Controller.SetOwner writes the epoch. Without the epoch, the garbage collector deletes the object
+// only if GarbagePolicy.Unmarked is set, and a reconcile cannot distinguish a primary that was lost with its store
+// from a deleted one.
 //
 // Deprecated: use Controller.SetOwner, Marks.Set, or SetOwner of package controllerruntime.
 func SetOwner(obj metav1.Object, kind, key string) {

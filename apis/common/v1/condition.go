@@ -103,8 +103,8 @@ const (
 	// the object.
 	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
 
-	// ReasonBackendChanged: the connection leads to another external system than the one that has the
-	// resource. The other external system is not called until the user allows it.
+	// ReasonBackendChanged: the connection leads to another external system than the one that has the resource. The other
+	// external system is not called until the user allows it.
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 
 	// ReasonMarksNotStored: the API server accepted a write, but did not store its annotations, its finalizer or the
