@@ -143,8 +143,9 @@ func (c *Cluster) ID() string { return c.id }
 // Client returns the client. It is nil before InitializeClient.
 func (c *Cluster) Client() client.Client { return c.client }
 
-// Cluster returns a controller-runtime cluster that has a cache. It is nil before InitializeClient. The first call
-// makes it, and further calls return the same one. It runs when it is added to a manager.
+// Cluster returns a controller-runtime cluster that has a cache. It is nil before InitializeClient. The first call of
+// the method Cluster makes the controller-runtime cluster, and further calls return the same one. The
+// controller-runtime cluster runs when it is added to a manager.
 func (c *Cluster) Cluster() cluster.Cluster {
 	if c.newCluster == nil {
 		return nil
@@ -227,9 +228,9 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 
 // Close closes idle connections. Nothing else needs to be closed. Further calls do nothing.
 //
-// When the last Cluster of a server is closed, Close also deletes the series of this server from
-// rest_client_requests_total. It does not delete them if they existed before the first Cluster of the server was
-// initialized. If another client of the server still sends requests, its series start again from zero.
+// When the last Cluster that connects to a server is closed, Close also deletes the series of this server from the
+// metric rest_client_requests_total. It does not delete series that existed before the first Cluster of this server was
+// initialized. If another client of this server still sends requests, the series of this server start again from zero.
 func (c *Cluster) Close() {
 	if c.http != nil {
 		// client-go wraps the transport in types without CloseIdleConnections.

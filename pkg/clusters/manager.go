@@ -196,7 +196,8 @@ func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error)
 	}
 }
 
-// Lose removes all connections of a user, if all its clusters are gone. It reports whether the user had any connection.
+// Lose removes all connections of a user. Call it if all clusters of the user are gone. It reports whether the user had
+// any connection.
 func (m *Manager[C]) Lose(u User) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,8 +210,8 @@ func (m *Manager[C]) Lose(u User) bool {
 	return built
 }
 
-// LoseCluster removes the connection of a user to one cluster, if this cluster is gone. It reports whether the user had
-// a connection to it.
+// LoseCluster removes the connection of a user to one cluster. Call it if this cluster is gone. It reports whether the
+// user had a connection to this cluster.
 func (m *Manager[C]) LoseCluster(u User, key Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

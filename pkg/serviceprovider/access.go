@@ -36,7 +36,8 @@ type AdvancedProvider interface {
 }
 
 // An AdditionalDataGenerator computes additional data of an object for an AdvancedProvider. The reconciler calls it in
-// each pass, including the passes of a deletion. The reconciler reports its error like an error of the provider.
+// each pass, including the passes of a deletion. The reconciler reports an error of the generator like an error of the
+// AdvancedProvider.
 type AdditionalDataGenerator[T API] func(ctx context.Context, obj T) (any, error)
 
 // A SimpleProviderAdapter makes a ClusterAccessProvider usable as an AdvancedProvider. It ignores additional data. If

@@ -23,16 +23,16 @@ const OperationAnnotation = "openmcp.cloud/operation"
 
 // Values of the annotation.
 const (
-	// OperationIgnore pauses reconciliation, including a deletion.
+	// OperationIgnore pauses reconciliation. It also pauses a deletion, unless DeleteWhenPaused was called with true.
 	OperationIgnore = "ignore"
 
 	// OperationReconcile requests a reconcile now. The controller then removes the annotation.
 	OperationReconcile = "reconcile"
 )
 
-// An APIReconcilerBuilder builds an APIReconciler. Start with NewAPIReconcilerBuilder.
-// ClusterAccessReconciler or AdvancedClusterAccessReconciler, EmptyObjectProvider,
-// OnboardingCluster, PlatformCluster and Reconciler are required.
+// An APIReconcilerBuilder builds an APIReconciler. Start with NewAPIReconcilerBuilder. The calls of
+// EmptyObjectProvider, OnboardingCluster, PlatformCluster and Reconciler are required. A call of either
+// ClusterAccessReconciler or AdvancedClusterAccessReconciler is required as well.
 type APIReconcilerBuilder[T API, C Config] struct {
 	reconciler APIReconciler[T, C]
 
@@ -190,9 +190,9 @@ func (b *APIReconcilerBuilder[T, C]) ControllerOptions(o controller.Options) *AP
 	return b
 }
 
-// Predicates sets predicates that select which changes of an object cause a reconcile. The default selects a deletion
-// and changes of the spec, the labels, the annotations and the finalizers of other controllers. It does not select
-// changes of the status.
+// Predicates sets predicates that select which changes of an object cause a reconcile. By default a deletion is
+// selected, and so are changes of the spec, the labels and the annotations. Changes of finalizers are selected if the
+// finalizers belong to other controllers. Changes of the status are not selected.
 func (b *APIReconcilerBuilder[T, C]) Predicates(p ...predicate.Predicate) *APIReconcilerBuilder[T, C] {
 	b.reconciler.watches.predicates = append([]predicate.Predicate(nil), p...)
 
@@ -207,8 +207,9 @@ func (b *APIReconcilerBuilder[T, C]) OnClusterGone(policy DeletionPolicy) *APIRe
 	return b
 }
 
-// WithoutConfig sets how a deletion continues if there is no configuration. It does not apply if this process has used
-// a configuration for the object before. The value is DeletionBlock (the default), DeletionOrphan or DeletionDelete.
+// WithoutConfig sets how a deletion continues if there is no configuration. The policy does not apply if this process
+// has used a configuration for the object before. The value is DeletionBlock (the default), DeletionOrphan or
+// DeletionDelete.
 func (b *APIReconcilerBuilder[T, C]) WithoutConfig(policy DeletionPolicy) *APIReconcilerBuilder[T, C] {
 	b.reconciler.deletion.withoutConfig = policy
 

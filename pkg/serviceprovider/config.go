@@ -59,8 +59,9 @@ func (staticConfig[T, C]) Source(
 }
 
 // NamedConfig returns a source of one configuration for all objects: the cluster-scoped configuration with this name.
-// The function empty returns an empty object of its kind. The source reads from the cache of the cluster, so add the
-// cluster to the manager. If the cluster has no cache, as in tests, the source reads with the client.
+// The argument empty is a function that returns an empty object of the configuration's kind. The source reads from the
+// cache of the cluster, so add the cluster to the manager. If the cluster has no cache, as in tests, the source reads
+// with the client.
 func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func() C) ConfigSource[T, C] {
 	mine := func(o client.Object) bool { return o.GetName() == name && o.GetNamespace() == "" }
 
@@ -77,9 +78,9 @@ func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func(
 }
 
 // SelectedConfig returns a source that calls pick to select the configuration of an object from all configurations of a
-// cluster. If no configuration matches, pick returns ErrConfigNotFound or a nil configuration. It must not modify its
-// arguments. A change of a configuration requeues the objects that use it, and those for which pick now selects it. C
-// must be a pointer to a struct.
+// cluster. If no configuration matches, pick returns ErrConfigNotFound or a nil configuration. The function pick must
+// not modify its arguments. A change of a configuration requeues two groups of objects: those that use this
+// configuration, and those for which pick now selects it. C must be a pointer to a struct.
 func SelectedConfig[T API, C Config](cl *clusters.Cluster, pick func(T, []C) (C, error)) ConfigSource[T, C] {
 	return &selectedConfig[T, C]{
 		cluster: cl, newConfig: newValue[C], filter: func(client.Object) bool { return true }, pick: pick,
@@ -184,8 +185,8 @@ type channelConfig[T API, C Config] struct {
 	removed bool
 }
 
-// ConfigFor returns the last received configuration. After the configuration was removed, ConfigFor returns it together
-// with an error, because deletions still use it.
+// ConfigFor returns the last received configuration. After the configuration was removed, ConfigFor still returns the
+// last received one, together with an error. Deletions of objects still use this configuration.
 func (r *channelConfig[T, C]) ConfigFor(context.Context, T) (C, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

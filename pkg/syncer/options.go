@@ -66,13 +66,12 @@ type Confirmation string
 
 // The confirmations. The empty value means ConfirmLive.
 const (
-	// ConfirmLive reads the virtual object from the virtual API server. Before and after this read, it
-	// compares the UID of the kube-system namespace with the UID at the start. This costs three
-	// requests per deletion.
+	// ConfirmLive reads the virtual object from the virtual API server. Before and after this read, the syncer compares
+	// the UID of the kube-system namespace with the UID at the start. These three reads cost three requests per deletion.
 	ConfirmLive Confirmation = "Live"
 
-	// ConfirmCached relies on the cache. If the virtual API server loses its data, all host objects
-	// are deleted, unless the manager uses a configuration returned by Guard.
+	// ConfirmCached relies on the cache. If the virtual API server loses its data, all host objects are deleted. The
+	// exception is a manager that uses a configuration that Guard has returned.
 	ConfirmCached Confirmation = "Cached"
 )
 

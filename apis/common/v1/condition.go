@@ -112,12 +112,13 @@ const (
 	// them.
 	ReasonMarksNotStored ConditionReason = "MarksNotStored"
 
-	// ReasonClientPanicked: a function of the provider panicked, which is a defect of the provider. It is a method of the
-	// client of the external system, or an option of the reconciler.
+	// ReasonClientPanicked: a function of the provider panicked, which is a defect of the provider. The function is a
+	// method of the provider's client for the external system, or an option of the reconciler.
 	ReasonClientPanicked ConditionReason = "ClientPanicked"
 
 	// ReasonCallOverdue: a function of the provider has not returned although its deadline has passed, which is a defect
-	// of the provider. It is a method of the client of the external system, or an option of the reconciler.
+	// of the provider. The function is a method of the provider's client for the external system, or an option of the
+	// reconciler.
 	ReasonCallOverdue ConditionReason = "CallOverdue"
 
 	// ReasonThrottled: the external system, or the configured limit of requests to it, allows fewer requests than are
@@ -189,7 +190,7 @@ type Condition struct {
 }
 
 // Equal reports whether both conditions have the same type, status, reason and message. If both conditions have an
-// ObservedGeneration, Equal compares it too. LastTransitionTime is ignored.
+// ObservedGeneration, Equal compares their generations too. LastTransitionTime is ignored.
 func (c Condition) Equal(other Condition) bool {
 	return c.Type == other.Type &&
 		c.Status == other.Status &&

@@ -77,8 +77,9 @@ func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C]
 }
 
 // GetK8sClient returns the client of a cluster for an object. If the cluster is nil or unknown, the error is
-// NotFoundError. The error is StaleClientError if the time of the client differs from the time of the cluster, or from
-// the time of the client that the object has got before. Other errors of the provider are returned unchanged.
+// NotFoundError. The error is StaleClientError if the time of the client differs from the connection time of the
+// argument cluster. It is also StaleClientError if the time differs from the time of the client that the object got
+// before. Other errors of the provider are returned unchanged.
 func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedCluster) (C, error) {
 	var none C
 	if isNil(cluster) {

@@ -47,9 +47,9 @@ type Granter struct {
 	// Deny returns the reason why an AccessRequest is denied, or "" to grant it. By default all are granted.
 	Deny func(request client.ObjectKey) string
 
-	// TokenTTL is the validity of a token. The default is an hour. An API server issues tokens for at least ten
-	// minutes, so the Granter itself ends shorter tokens. If the Granter stops before, such a token is valid for ten
-	// minutes.
+	// TokenTTL is the validity of a token. The default is an hour. An API server issues tokens for at least ten minutes,
+	// so the Granter itself ends shorter tokens. If the Granter stops before it has ended such a token, the token is valid
+	// for ten minutes.
 	TokenTTL time.Duration
 
 	// TTLFor returns the validity of the tokens for an AccessRequest. If it is nil, or returns no positive value, the

@@ -46,8 +46,8 @@ func NewConnector[T resource.Managed](m *clusters.Manager[*clusters.Cluster], ki
 	return &Connector[T]{manager: m, kind: kind, find: find, client: client}
 }
 
-// ByName returns a function that reads the Cluster whose name the function name returns. The reader is usually the
-// client of a manager, which reads from a cache.
+// ByName returns a function that reads the Cluster of an object. The argument name is a function that returns the name
+// of this Cluster. The reader is usually the client of a manager, which reads from a cache.
 func ByName[T resource.Managed](
 	r client.Reader, name func(mg T) client.ObjectKey,
 ) func(context.Context, T) (clusters.Ref, error) {

@@ -73,11 +73,11 @@ func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Inp
 }
 
 // WithFormerNames sets the former names of the controller, the latest first. By default there are none. The provider
-// uses requests that were created under a former name, and releases them with their objects. It does not rename them,
-// so the controller can be renamed back.
+// uses requests that were created under a former name of the controller. It deletes such a request when the object is
+// deleted. It does not rename the requests, so the controller can get its former name back.
 //
-// If a former name is missing here, requests under that name remain on the platform. The deletion of an object whose
-// workload cluster was requested under that name is blocked.
+// If a former name is not passed to WithFormerNames, requests under the missing name remain on the platform. If a
+// workload cluster was requested under the missing name, the deletion of its object is blocked.
 func WithFormerNames(names ...string) Option {
 	return func(r *Requester) { r.former = append([]string(nil), names...) }
 }
@@ -188,9 +188,9 @@ func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Inp
 	return nil, clusters.ErrNotFound
 }
 
-// Reconcile requests access to all clusters of an object. It does not block. If access is not granted yet, it sets
-// RequeueAfter in the result. Errors to branch on are serviceprovider.ErrAccessDenied, ErrClusterGone and
-// ErrAccessNotOwned.
+// Reconcile requests access to all clusters of an object. Reconcile does not wait for the access. If access is not
+// granted yet, Reconcile sets RequeueAfter in the result. Errors to branch on are serviceprovider.ErrAccessDenied,
+// ErrClusterGone and ErrAccessNotOwned.
 func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	ready := true
 	for _, reg := range r.registered {
@@ -230,7 +230,7 @@ func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request
 }
 
 // ReconcileDelete deletes the AccessRequests of the object, and then the ClusterRequests that were created for the
-// object. It deletes them under the current name and all former names of the controller.
+// object. It deletes the requests under the current name and under all former names of the controller.
 func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	for _, empty := range []func(Registration) client.Object{
 		func(Registration) client.Object { return &clustersv1alpha1.AccessRequest{} },
