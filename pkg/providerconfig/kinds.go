@@ -21,8 +21,8 @@ type UserCounter interface {
 	SetUsers(n int64)
 }
 
-// A Config is the configuration of a provider. If it is also a resource.Conditioned, its condition Terminating says why
-// its deletion waits.
+// A Config is the configuration of a provider. If the configuration is also a resource.Conditioned, its condition
+// Terminating says why the deletion of the configuration waits.
 type Config interface {
 	client.Object
 	UserCounter

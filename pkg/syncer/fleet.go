@@ -44,10 +44,9 @@ type Fleet[N ~string] struct {
 	controllers map[N]*sync.WaitGroup // per name: the controllers started last and all before them
 }
 
-// NewFleet returns a Fleet, which runs one syncer for each virtual cluster. The argument newSyncer is a function that
-// creates a syncer, and it receives a RegisterContext. In this context, the suffix of host names and the target
-// namespace are the name of the virtual cluster. The function newSyncer may change the context before it uses the
-// context.
+// NewFleet returns a Fleet, which runs one syncer for each virtual cluster. The function newSyncer creates the syncer
+// of one virtual cluster from a RegisterContext. In this context, the suffix of host names and the target namespace are
+// the name of the virtual cluster. The function newSyncer may change the context before it uses the context.
 //
 // The caller starts the host cluster. The cache of the host must contain the namespaces of the host
 // objects.
