@@ -84,8 +84,8 @@ type entry struct {
 const noRecheck = 365 * 24 * time.Hour
 
 // NewCache returns an empty cache that makes its connections with the function build. It calls build once for each
-// cluster and revision, even if several callers acquire the connection concurrently. The context of build ends when
-// build returns.
+// cluster and revision, even if several callers acquire the connection concurrently. The context of a call of build
+// ends when the call returns.
 func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, error), o CacheOptions[C]) *Cache[C] {
 	if o.Close == nil {
 		o.Close = func(C) {}

@@ -19,7 +19,8 @@ import (
 )
 
 // A Cluster is a connection to a cluster. Make it with New, configure it, then call InitializeClient. Only one
-// goroutine may use it until InitializeClient returns. After that its methods may be called concurrently.
+// goroutine may use the Cluster until InitializeClient returns. After that the methods of the Cluster may be called
+// concurrently.
 type Cluster struct {
 	id                 string
 	path               string
@@ -60,8 +61,8 @@ func (c *Cluster) WithCredentials(current func() [][]byte) *Cluster {
 }
 
 // WithConfigPath sets the path of the kubeconfig that InitializeRESTConfig reads, and returns the cluster. The path may
-// also name a folder that contains the file kubeconfig. The operator of the program provides the file, so it is
-// trusted.
+// also name a folder that contains the file kubeconfig. The operator of the program provides the kubeconfig, so the
+// kubeconfig is trusted.
 func (c *Cluster) WithConfigPath(path string) *Cluster {
 	c.path = path
 
@@ -98,8 +99,8 @@ func (c *Cluster) InitializeRESTConfig() error {
 
 // InitializeClient makes a client for the kinds of a scheme. If the scheme is nil, the client supports the built-in
 // kinds of Kubernetes. InitializeClient calls InitializeRESTConfig if necessary. The client reads from the API server,
-// not from a cache. It sends no request before it is used. If the configuration sets no QPS, the client has no rate
-// limit.
+// not from a cache. Until the client is used, it sends no request. If the configuration sets no QPS, the client has no
+// rate limit.
 func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if err := c.InitializeRESTConfig(); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (c *Cluster) Scheme() *runtime.Scheme { return c.scheme }
 func (c *Cluster) RESTConfig() *rest.Config { return c.config }
 
 // Credentials calls the function that was passed to WithCredentials, and returns its result. Without a function it
-// returns nil. The values are secrets, which have to be redacted from texts.
+// returns nil. The returned values are secrets, which have to be redacted from texts.
 func (c *Cluster) Credentials() [][]byte {
 	if c.currentCredentials == nil {
 		return nil

@@ -51,10 +51,10 @@ func (r Restore) Of() schema.GroupKind {
 	return schema.GroupKind{Group: r.Resource.Group, Kind: r.Resource.Resource}
 }
 
-// OnRestored calls notify when the API server of a configuration was restored to an earlier state while informers run.
-// It covers informers whose clients are made from the configuration after this call. Without a new list, such an
-// informer would receive no events and no error until the versions of the API server exceed those of the lost state. A
-// Cache calls OnRestored for its connections, and replaces them after a restore.
+// OnRestored calls the function notify when the API server of a configuration was restored to an earlier state while
+// informers run. It covers informers whose clients are made from the configuration after the call of OnRestored.
+// Without a new list, such an informer would receive no events and no error until the versions of the API server exceed
+// those of the lost state. A Cache calls OnRestored for its connections, and replaces them after a restore.
 //
 // A restore ends the watches. Before a watch resumes from a version, the transport lists one object of the resource, as
 // metadata only, to read the current version. It sends no such request for the first watch of each path. If the current

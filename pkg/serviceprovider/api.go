@@ -55,15 +55,16 @@ type Config interface {
 // concurrently for different objects.
 //
 // The object and the configuration that a method receives are copies. The runtime stores changes of the status of the
-// object, even if the method returns an error. It ignores all other changes. A method that updates the object itself
-// must do so before it changes the status, because the response of the API server replaces the object in memory.
+// object, even if the method returns an error. The runtime ignores all other changes of the copies. A method that sends
+// an update of the object to the API server must do so before the method changes the status. The reason is that the
+// response of the API server replaces the object in memory.
 //
-// The runtime removes secret values from the messages of conditions, and shortens each message to 1 KiB. It handles a
-// panic of a method like a returned error.
+// The runtime removes secret values from the messages of conditions, and shortens each message to 1 KiB. The runtime
+// handles a panic of a method like a returned error.
 type Reconciler[T API, C Config] interface {
-	// CreateOrUpdate creates or updates the service. The runtime calls it when the object, its configuration or its access
-	// may have changed, and at the poll interval. It requeues the object after the shortest of these times: RequeueAfter
-	// of the result, the poll interval and the remaining validity of the credentials.
+	// CreateOrUpdate creates or updates the service. The runtime calls CreateOrUpdate when the object, its configuration
+	// or its access may have changed, and at the poll interval. The runtime requeues the object after the shortest of
+	// these times: RequeueAfter of the result, the poll interval and the remaining validity of the credentials.
 	CreateOrUpdate(ctx context.Context, obj T, config C, clusters ClusterContext) (ctrl.Result, error)
 
 	// Delete deletes the service. The runtime calls Delete again until Delete returns an empty result and no error, which
@@ -77,24 +78,24 @@ type Reconciler[T API, C Config] interface {
 // deleted Secret has only metadata. If the runtime cannot read a Secret, it requeues all objects and does not call
 // IsReferencedSecret.
 type SecretWatcher[PC Config] interface {
-	// IsReferencedSecret reports whether a change of the Secret requeues all objects. While there is no configuration, pc
-	// is the zero value, which is nil for a pointer.
+	// IsReferencedSecret reports whether a change of the Secret requeues all objects. The argument pc is the
+	// configuration. While there is no configuration, pc is the zero value, which is nil for a pointer.
 	IsReferencedSecret(ctx context.Context, secret *corev1.Secret, pc PC) bool
 }
 
 // A SecretMapper is a Reconciler that determines which objects use a Secret. In all other respects a SecretMapper is
 // like a SecretWatcher. If a Reconciler implements both interfaces, the runtime uses only SecretMapper.
 type SecretMapper[PC Config] interface {
-	// ObjectsForSecret returns the requests of the objects that a change of the Secret requeues. While there is no
-	// configuration, pc is the zero value, which is nil for a pointer.
+	// ObjectsForSecret returns the requests of the objects that a change of the Secret requeues. The argument pc is the
+	// configuration. While there is no configuration, pc is the zero value, which is nil for a pointer.
 	ObjectsForSecret(ctx context.Context, secret *corev1.Secret, pc PC) []reconcile.Request
 }
 
 // A ConfigMapWatcher is a Reconciler that refers to ConfigMaps on the platform cluster.
 // APIReconcilerBuilder.ConfigMapNamespace sets the namespace of the watched ConfigMaps.
 type ConfigMapWatcher[PC Config] interface {
-	// IsReferencedConfigMap reports whether a change of the ConfigMap requeues all objects. While there is no
-	// configuration, pc is the zero value, which is nil for a pointer.
+	// IsReferencedConfigMap reports whether a change of the ConfigMap requeues all objects. The argument pc is the
+	// configuration. While there is no configuration, pc is the zero value, which is nil for a pointer.
 	IsReferencedConfigMap(ctx context.Context, configMap *corev1.ConfigMap, pc PC) bool
 }
 
@@ -111,7 +112,8 @@ const (
 )
 
 // A ClusterContext contains the connections to the clusters of one object. It does not contain the platform cluster and
-// the onboarding cluster, because all objects share these. Pass these two to the constructor of the Reconciler.
+// the onboarding cluster, because all objects share these two clusters. Pass the two clusters to the constructor of the
+// Reconciler.
 type ClusterContext struct {
 	// MCPCluster is the connection to the control plane of the user.
 	MCPCluster *clusters.Cluster

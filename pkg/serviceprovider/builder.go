@@ -63,8 +63,8 @@ func (b *APIReconcilerBuilder[T, C]) ClusterAccessReconciler(car ClusterAccessPr
 	return b
 }
 
-// AdvancedClusterAccessReconciler sets the provider of access to the clusters of an object. Call it instead of
-// ClusterAccessReconciler if the provider needs additional data.
+// AdvancedClusterAccessReconciler sets the provider of access to the clusters of an object. If the provider needs
+// additional data, call AdvancedClusterAccessReconciler instead of ClusterAccessReconciler.
 func (b *APIReconcilerBuilder[T, C]) AdvancedClusterAccessReconciler(p AdvancedProvider) *APIReconcilerBuilder[T, C] {
 	b.reconciler.access = p
 
@@ -72,7 +72,7 @@ func (b *APIReconcilerBuilder[T, C]) AdvancedClusterAccessReconciler(p AdvancedP
 }
 
 // AdditionalDataGenerators sets the functions that compute the additional data for an AdvancedProvider. The provider
-// gets the data in the order of the functions. By default there are none.
+// gets the data in the order of the functions. By default there are no such functions.
 func (b *APIReconcilerBuilder[T, C]) AdditionalDataGenerators(
 	g ...AdditionalDataGenerator[T],
 ) *APIReconcilerBuilder[T, C] {
@@ -103,17 +103,17 @@ func (b *APIReconcilerBuilder[T, C]) PlatformCluster(c *clusters.Cluster) *APIRe
 	return b
 }
 
-// ProviderConfig sets the configuration that the controller uses until it receives another one over the channel of
-// SetupWithManager. By default there is none.
+// ProviderConfig sets the configuration that the controller uses at first. The controller uses this configuration until
+// it receives another one over the channel of SetupWithManager. By default there is no such configuration.
 func (b *APIReconcilerBuilder[T, C]) ProviderConfig(config C) *APIReconcilerBuilder[T, C] {
 	b.initial, b.hasInitial = config, !isNil(config)
 
 	return b
 }
 
-// EmptyConfigProvider sets the function that returns an empty configuration. If it is set, SetupWithManagerNamed
-// watches the configuration on the platform cluster that has the name of the controller. If it is not set, use a
-// ConfigSource or a channel.
+// EmptyConfigProvider sets the function that returns an empty configuration. If this function is set,
+// SetupWithManagerNamed watches one configuration on the platform cluster: the configuration whose name is the name of
+// the controller. If the function is not set, use a ConfigSource or a channel.
 func (b *APIReconcilerBuilder[T, C]) EmptyConfigProvider(emptyConfig func() C) *APIReconcilerBuilder[T, C] {
 	b.reconciler.newConfig = emptyConfig
 
@@ -231,8 +231,9 @@ func (b *APIReconcilerBuilder[T, C]) DeleteWhenPaused(deletes bool) *APIReconcil
 	return b
 }
 
-// Clock sets the clock and the random function, which returns numbers from 0 to 1. The random function determines the
-// jitter of the poll interval, which is up to a tenth of the interval. The defaults are the real clock and math/rand.
+// Clock sets the clock and the random function. The random function returns numbers from 0 to 1, and determines the
+// jitter of the poll interval. The jitter is at most a tenth of the poll interval. The defaults are the real clock and
+// math/rand.
 func (b *APIReconcilerBuilder[T, C]) Clock(c clock.PassiveClock, random func() float64) *APIReconcilerBuilder[T, C] {
 	b.reconciler.clock, b.reconciler.random = c, random
 

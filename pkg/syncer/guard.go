@@ -69,9 +69,8 @@ type guardTransport struct {
 	next http.RoundTripper
 }
 
-// RoundTrip verifies the cluster before it returns a list or a watch. While another
-// cluster answers, it verifies the cluster before every request. It is safe for
-// concurrent use.
+// RoundTrip verifies the cluster before it returns a list or a watch. While another cluster responds, it verifies the
+// cluster before every request. It is safe for concurrent use.
 func (g guardTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if g.replaced.Load() {
 		if err := g.verify(r.Context()); err != nil {

@@ -36,8 +36,8 @@ type RegisterOptions struct {
 	// Scheme contains the synchronized kinds. Default: the scheme of client-go.
 	Scheme *runtime.Scheme
 
-	// Name is the name of the virtual cluster, a DNS label. It is the suffix of host names. Virtual
-	// clusters that share a target namespace need different names.
+	// Name is the name of the virtual cluster, a DNS label. The name is also the suffix of host names. Virtual clusters
+	// that share a target namespace need different names.
 	Name string
 
 	// TargetNamespace is the namespace of the host objects. The cache of the host contains only this

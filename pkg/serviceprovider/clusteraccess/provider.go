@@ -53,9 +53,9 @@ func WithRecheckInterval(d time.Duration) Option {
 }
 
 // WithRewriteRESTConfig sets a function that modifies the configuration of each connection before it is used. For
-// instance, it can replace the address of a cluster for debugging. If it returns an error, the pass fails with this
-// error. The function must not call Reconcile for the object of the AccessRequest. The Secret is locked while the
-// function runs, so this call would block until its context ends.
+// instance, the function can replace the address of a cluster for debugging. If the function returns an error, the pass
+// fails with this error. The function must not call Reconcile for the object of the AccessRequest. The Secret is locked
+// while the function runs, so such a call would block until the context of the call ends.
 func WithRewriteRESTConfig(rewrite func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error) Option {
 	return func(r *Requester) { r.rewrite = rewrite }
 }
@@ -125,7 +125,7 @@ type grant struct {
 }
 
 // New returns a provider that requests access from the platform for a controller. The name of the controller is part of
-// the names of its requests. If the controller was renamed, use WithFormerNames. The scheme of the platform's client
+// the name of each request. If the controller was renamed, use WithFormerNames. The scheme of the platform's client
 // must contain clustersv1alpha1. New returns an error if a registration is incomplete or ambiguous.
 func New(platform *clusters.Cluster, controller string, registrations []Registration, o ...Option) (*Requester, error) {
 	if platform == nil || !platform.HasClient() || controller == "" {
@@ -167,10 +167,10 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 // Close closes all connections.
 func (r *Requester) Close() { r.cache.Close() }
 
-// Connections returns the cache of the connections of all objects. Its keys are the names of the AccessRequests.
-// Controllers that keep state per connection use it: see clusters.Manager. A listener should enqueue objects, as
-// Manager.Source does. It must not call Reconcile for an object whose connection is being replaced, because this call
-// would block until its context ends.
+// Connections returns the cache of the connections of all objects. The keys of the cache are the names of the
+// AccessRequests. Controllers that keep state per connection use the cache: see clusters.Manager. A listener of the
+// cache should enqueue objects, as Manager.Source does. It must not call Reconcile for an object whose connection is
+// being replaced, because such a call would block until the context of the call ends.
 func (r *Requester) Connections() *clusters.Cache[*clusters.Cluster] { return r.cache }
 
 // connect builds a connection.
@@ -286,9 +286,9 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 	return a, nil
 }
 
-// AccessRequest reads the AccessRequest for a cluster of an object. If it does not exist, or belongs to another owner,
-// the error is a Kubernetes not-found error. If the ClusterRequest of the object is being deleted, this error also
-// wraps serviceprovider.ErrAccessWithdrawn.
+// AccessRequest reads the AccessRequest for a cluster of an object. If the AccessRequest does not exist, or belongs to
+// another owner, the error is a Kubernetes not-found error. If the ClusterRequest of the object is being deleted, this
+// error also wraps serviceprovider.ErrAccessWithdrawn.
 func (r *Requester) AccessRequest(
 	ctx context.Context, request reconcile.Request, id string,
 ) (*clustersv1alpha1.AccessRequest, error) {
