@@ -22,8 +22,8 @@ import (
 )
 
 // A Restore describes that an API server was restored to an earlier state or was replaced by another API server. It was
-// detected because the version of a resource is lower than before. For a lease that ended because of it, context.Cause
-// of Lease.Context is the Restore. A Restore wraps ErrReplaced.
+// detected because the version of a resource is lower than before. For a lease that ended because of a Restore,
+// context.Cause of Lease.Context is the Restore. A Restore wraps ErrReplaced.
 type Restore struct {
 	// Resource is the watched resource.
 	Resource schema.GroupResource
@@ -54,7 +54,7 @@ func (r Restore) Of() schema.GroupKind {
 // OnRestored calls the function notify when the API server of a configuration was restored to an earlier state while
 // informers run. It covers informers whose clients are made from the configuration after the call of OnRestored.
 // Without a new list, such an informer would receive no events and no error until the versions of the API server exceed
-// those of the lost state. A Cache calls OnRestored for its connections, and replaces them after a restore.
+// the versions of the lost state. A Cache calls OnRestored for its connections, and replaces them after a restore.
 //
 // A restore ends the watches. Before a watch resumes from a version, the transport lists one object of the resource, as
 // metadata only, to read the current version. It sends no such request for the first watch of each path. If the current

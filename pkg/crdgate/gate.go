@@ -19,7 +19,7 @@ type StartFunc func(ctx context.Context) error
 
 // A Gate runs functions while the kinds on which they depend are served. Make one with New: the zero value is not
 // usable. A Gate is a runnable of a manager. A Gate starts when the manager is the leader. If WithoutLeaderElection is
-// set, it also starts without leadership. Its methods are safe for concurrent use.
+// set, a Gate also starts without leadership. The methods are safe for concurrent use.
 type Gate struct {
 	cluster cluster
 	logger  logging.Logger

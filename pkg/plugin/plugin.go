@@ -49,8 +49,8 @@ var (
 	// already.
 	ErrInitialized = errors.New("plugin is initialized already")
 
-	// ErrHook is returned, wrapped, by Register if the item is a hook of the vcluster SDK. Hooks are not supported:
-	// nothing would call the hook.
+	// ErrHook is returned, wrapped, by Register if the item is a hook (an item that mutates objects in requests). Hooks
+	// are not supported: nothing would call the hook.
 	ErrHook = errors.New("hooks are not supported")
 )
 

@@ -85,8 +85,8 @@ type MultiResolutionRequest struct {
 }
 
 // IsNoOp reports whether the request has nothing to resolve. This is the case if there are no references and no
-// selector. It is also the case if two conditions are met. There is a current value, and there are at least as many
-// current values as references. No policy requires that the values are resolved again.
+// selector. It is also the case if the request has enough current values, and no policy requires that they are resolved
+// again. Enough means at least one value, and at least as many values as references.
 func (r MultiResolutionRequest) IsNoOp() bool {
 	if len(r.References) == 0 && r.Selector == nil {
 		return true

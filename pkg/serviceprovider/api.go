@@ -69,7 +69,7 @@ type Reconciler[T API, C Config] interface {
 
 	// Delete deletes the service. The runtime calls Delete again until Delete returns an empty result and no error, which
 	// means that nothing is left. After that the runtime does not call Delete any more. The runtime also does not call
-	// Delete while a previous runtime (from which the provider was changed over) releases access.
+	// Delete while a previous runtime (which the provider used before this one) releases access.
 	Delete(ctx context.Context, obj T, config C, clusters ClusterContext) (ctrl.Result, error)
 }
 
@@ -249,7 +249,7 @@ var (
 	//
 	// If the object has no other AccessRequest, the deletion of the object continues as if an AccessRequest was being
 	// deleted. If ConditionServiceCreated is not True in this case, Delete is not called. The reason is that a previous
-	// runtime (from which the provider was changed over) may have begun to release access.
+	// runtime (which the provider used before this one) may have begun to release access.
 	ErrAccessWithdrawn = errors.New("access to the cluster was released")
 )
 

@@ -27,8 +27,8 @@ type TypedUpSyncer[T client.Object] interface {
 }
 
 // FromTyped returns a Syncer that calls the argument s. The argument obj determines the kind; FromTyped does not change
-// obj. For the returned Syncer, As finds exactly the optional interfaces that s implements. A TypedUpSyncer is found as
-// an UpSyncer.
+// obj. For the returned Syncer, the function As finds exactly the optional interfaces that s implements. A
+// TypedUpSyncer is found as an UpSyncer.
 func FromTyped[T client.Object](obj T, s Typed[T]) Syncer {
 	t := typed[T]{Typed: s, obj: obj}
 	if up, ok := As[TypedUpSyncer[T]](s); ok {
