@@ -17,9 +17,9 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrHostReplaced is returned, wrapped, if a host object is not found and the UID of the host's
-// kube-system namespace is not the UID at the start. Then another cluster answers, or the host lost
-// its data. The host object does not count as gone.
+// ErrHostReplaced is returned, wrapped, if a host object is not found and the UID of the host's kube-system namespace
+// is not the UID at the start. The cause is that another cluster responds at the address of the host, or that the host
+// lost its data. The host object does not count as gone.
 var ErrHostReplaced = syncer.ErrHostReplaced
 
 // A Bridge connects the managed reconciler to the host cluster of a syncer. It is a
@@ -38,23 +38,22 @@ var _ managed.ExternalConnecter = &Bridge{}
 // An Option configures a Bridge.
 type Option func(*Bridge)
 
-// WithReadiness sets the function that returns the Ready condition for a host object. The function
-// must not change the object. By default a managed resource is ready if the Ready condition of its
-// host object is true, or if the host object has no Ready condition. It is not ready while the host
-// object is being deleted.
+// WithReadiness sets the function that returns the Ready condition for a host object. The function must not change the
+// object. By default a managed resource is ready if the Ready condition of its host object is true, or if the host
+// object has no Ready condition. While the host object is being deleted, the managed resource is not ready.
 func WithReadiness(ready func(pObj client.Object) commonv1.Condition) Option {
 	return func(b *Bridge) { b.ready = ready }
 }
 
-// New returns a Bridge that synchronizes managed resources in the virtual cluster of reg to its
-// physical cluster. New reads the identity of the host; the process needs the permission to get the
-// namespace kube-system there. It returns an error if the syncer is a Starter or StarterV2, because
-// the reconciler cannot skip a pass for it.
+// New returns a Bridge that synchronizes managed resources in a virtual cluster to the host. The argument reg contains
+// both clusters. New reads the identity of the host; the process needs the permission to get the namespace kube-system
+// on the host. New returns an error if the syncer is a Starter or a StarterV2, because the reconciler cannot skip a
+// pass for such a syncer.
 //
-// The Bridge passes a copy of the managed resource to the syncer. The name of the copy is the
-// external name, which is the name of the managed resource unless the user chose another one. The
-// copy does not have the annotations for the reconciler. The syncer may write only the status of
-// the copy, which the Bridge copies into the managed resource.
+// The Bridge passes a copy of the managed resource to the syncer. The name of the copy is the external name, which is
+// the name of the managed resource unless the user chose another one. The copy does not have the annotations for the
+// reconciler. The syncer may write only the status of the copy. The Bridge copies this status into the managed
+// resource.
 //
 // RequeueAfter in results of the syncer is ignored. Host objects are observed once per poll
 // interval.
@@ -73,9 +72,9 @@ func New(ctx context.Context, reg *synccontext.RegisterContext, s syncer.Syncer,
 	return b, errors.Wrapf(err, "cannot bridge syncer %q to its host", s.Name())
 }
 
-// Options returns the reconciler options for the Bridge. They set the Bridge as the external
-// connecter, and enable deterministic external names. They set the creation grace period to zero,
-// because a created host object is found at once.
+// Options returns the reconciler options for the Bridge. The options set the Bridge as the external connecter, and
+// enable deterministic external names. The options also set the creation grace period to zero, because a created host
+// object is found at once.
 func (b *Bridge) Options() []managed.ReconcilerOption {
 	return []managed.ReconcilerOption{
 		managed.WithExternalConnecter(b),
@@ -84,9 +83,9 @@ func (b *Bridge) Options() []managed.ReconcilerOption {
 	}
 }
 
-// Setup calls managed.Setup with the Options of the Bridge, followed by ro. Before that, it calls
-// the Initializer and the IndicesRegisterer of the syncer, as a Runner does. m must be the manager
-// of the virtual cluster, and must not have been started.
+// Setup calls managed.Setup with the Options of the Bridge, followed by the options in the argument ro. Before the call
+// of managed.Setup, it calls the Initializer and the IndicesRegisterer of the syncer, as a Runner does. The argument m
+// must be the manager of the virtual cluster, and must not have been started.
 func (b *Bridge) Setup(
 	m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...managed.ReconcilerOption,
 ) error {

@@ -36,9 +36,9 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// GetByIndex finds the object with a value in an index of a cache, and reads it into obj. It
-// returns a NotFound error if no object has the value, and a Conflict error if several objects have
-// it. If it returns an error, obj is unchanged.
+// GetByIndex finds the object that has a value in an index of a cache, and reads this object into the argument obj. It
+// returns a NotFound error if no object has the value, and a Conflict error if several objects have the value. If
+// GetByIndex returns an error, the argument obj is unchanged.
 func GetByIndex(ctx context.Context, c client.Client, obj runtime.Object, index, value string) error {
 	kind, err := GVKFrom(obj, c.Scheme())
 	if err != nil {

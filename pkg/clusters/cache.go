@@ -24,10 +24,11 @@ type Input struct {
 	// Revision identifies these settings: two different inputs must have different revisions. It must not be empty.
 	Revision Revision
 
-	// ConnectedAt is the time of the connection. It is for information only, except for GetK8sClient, which returns it.
+	// ConnectedAt is the time of the connection. GetK8sClient returns this time. For all other methods it is for
+	// information only.
 	ConnectedAt metav1.MicroTime
 
-	// Expires is the time at which the credentials expire. The zero time means that it is unknown.
+	// Expires is the time at which the credentials expire. The zero time means that the time of expiry is unknown.
 	Expires time.Time
 }
 
@@ -83,8 +84,8 @@ type entry struct {
 const noRecheck = 365 * 24 * time.Hour
 
 // NewCache returns an empty cache that makes its connections with the function build. It calls build once for each
-// cluster and revision, even if several callers acquire the connection concurrently. The context of build ends when
-// build returns.
+// cluster and revision, even if several callers acquire the connection concurrently. The context of a call of build
+// ends when the call returns.
 func NewCache[C any](build func(ctx context.Context, key Key, in Input) (C, error), o CacheOptions[C]) *Cache[C] {
 	if o.Close == nil {
 		o.Close = func(C) {}
@@ -204,8 +205,8 @@ func (e *entry) differs(now *entry) bool {
 	}
 }
 
-// Get returns the connection to a cluster for immediate use. The cache may close the connection when it is replaced, so
-// call Acquire for longer use.
+// Get returns the connection to a cluster for immediate use. The cache may close the connection when the connection is
+// replaced, so call Acquire for longer use.
 func (c *Cache[C]) Get(ctx context.Context, key Key) (C, Revision, error) {
 	lease, err := c.Acquire(ctx, key)
 	if err != nil {
@@ -231,7 +232,7 @@ func (c *Cache[C]) GetK8sClient(key Key) (C, metav1.MicroTime, error) {
 
 // Acquire returns a lease on the connection to a cluster. If there is no connection yet, Acquire makes it. The error is
 // ErrNotFound, ErrExpired or the error that was passed to Fail. If the function that makes connections fails, the error
-// wraps its error, and Acquire does not call the function again for five seconds.
+// of Acquire wraps the error of this function. Acquire then does not call the function again for five seconds.
 func (c *Cache[C]) Acquire(ctx context.Context, key Key) (Lease[C], error) {
 	for {
 		e, err := c.usable(key)
@@ -282,8 +283,8 @@ func (c *Cache[C]) resolver(key Key, e *entry) connection.Resolver[C] {
 	}
 }
 
-// Listen calls changed each time the connection to a cluster was replaced, became available or was lost. It does so
-// until stop is called.
+// Listen calls the function changed each time the connection to a cluster was replaced, became available or was lost.
+// The calls end when the returned function stop is called.
 func (c *Cache[C]) Listen(changed func(Key)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

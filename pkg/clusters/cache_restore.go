@@ -7,8 +7,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Restored returns the restore of an API server because of which the connection to a cluster was replaced while its
-// revision stayed the same. It returns nil if there was none. For each restore it returns a different pointer.
+// Restored reports why a connection to a cluster was replaced although its revision stayed the same. If the API server
+// was restored to an earlier state, Restored returns this restore. Otherwise it returns nil. For each restore it
+// returns a different pointer.
 func (c *Cache[C]) Restored(key Key) *Restore {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,7 +19,8 @@ import (
 )
 
 // A Cluster is a connection to a cluster. Make it with New, configure it, then call InitializeClient. Only one
-// goroutine may use it until InitializeClient returns. After that its methods may be called concurrently.
+// goroutine may use the Cluster until InitializeClient returns. After that the methods of the Cluster may be called
+// concurrently.
 type Cluster struct {
 	id                 string
 	path               string
@@ -60,8 +61,8 @@ func (c *Cluster) WithCredentials(current func() [][]byte) *Cluster {
 }
 
 // WithConfigPath sets the path of the kubeconfig that InitializeRESTConfig reads, and returns the cluster. The path may
-// also name a folder that contains the file kubeconfig. The operator of the program provides the file, so it is
-// trusted.
+// also name a folder that contains the file kubeconfig. The operator of the program provides the kubeconfig, so the
+// kubeconfig is trusted.
 func (c *Cluster) WithConfigPath(path string) *Cluster {
 	c.path = path
 
@@ -98,8 +99,8 @@ func (c *Cluster) InitializeRESTConfig() error {
 
 // InitializeClient makes a client for the kinds of a scheme. If the scheme is nil, the client supports the built-in
 // kinds of Kubernetes. InitializeClient calls InitializeRESTConfig if necessary. The client reads from the API server,
-// not from a cache. It sends no request before it is used. If the configuration sets no QPS, the client has no rate
-// limit.
+// not from a cache. Until the client is used, it sends no request. If the configuration sets no QPS, the client has no
+// rate limit.
 func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if err := c.InitializeRESTConfig(); err != nil {
 		return err
@@ -143,8 +144,9 @@ func (c *Cluster) ID() string { return c.id }
 // Client returns the client. It is nil before InitializeClient.
 func (c *Cluster) Client() client.Client { return c.client }
 
-// Cluster returns a controller-runtime cluster that has a cache. It is nil before InitializeClient. The first call
-// makes it, and further calls return the same one. It runs when it is added to a manager.
+// Cluster returns a controller-runtime cluster that has a cache. It is nil before InitializeClient. The first call of
+// the method Cluster makes the controller-runtime cluster, and further calls return the same one. The
+// controller-runtime cluster runs when it is added to a manager.
 func (c *Cluster) Cluster() cluster.Cluster {
 	if c.newCluster == nil {
 		return nil
@@ -160,7 +162,7 @@ func (c *Cluster) Scheme() *runtime.Scheme { return c.scheme }
 func (c *Cluster) RESTConfig() *rest.Config { return c.config }
 
 // Credentials calls the function that was passed to WithCredentials, and returns its result. Without a function it
-// returns nil. The values are secrets, which have to be redacted from texts.
+// returns nil. The returned values are secrets, which have to be redacted from texts.
 func (c *Cluster) Credentials() [][]byte {
 	if c.currentCredentials == nil {
 		return nil
@@ -227,9 +229,9 @@ func (c *Cluster) WriteKubeconfig() ([]byte, error) {
 
 // Close closes idle connections. Nothing else needs to be closed. Further calls do nothing.
 //
-// When the last Cluster of a server is closed, Close also deletes the series of this server from
-// rest_client_requests_total. It does not delete them if they existed before the first Cluster of the server was
-// initialized. If another client of the server still sends requests, its series start again from zero.
+// When the last Cluster that connects to a server is closed, Close also deletes the series of this server from the
+// metric rest_client_requests_total. It does not delete series that existed before the first Cluster of this server was
+// initialized. If another client of this server still sends requests, the series of this server start again from zero.
 func (c *Cluster) Close() {
 	if c.http != nil {
 		// client-go wraps the transport in types without CloseIdleConnections.

@@ -38,8 +38,8 @@ type Kubeconfig struct {
 	Expires time.Time
 }
 
-// ParseKubeconfig parses one context of an untrusted kubeconfig. If the name is empty, it parses the current context.
-// It ignores other contexts.
+// ParseKubeconfig parses one context of an untrusted kubeconfig. If the argument context is empty, ParseKubeconfig
+// parses the current context. It ignores other contexts.
 //
 // A kubeconfig must not use the files, environment variables and permissions of the program. Therefore ParseKubeconfig
 // refuses a context with ErrUnsafeKubeconfig if the context does one of these:

@@ -8,8 +8,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Errors to branch on. After ErrStale, the caller calls Refresh before the next Get.
-// context.Cause of the context of a lease that has ended is ErrExpired or ErrReplaced.
+// Errors to branch on. After ErrStale, the caller calls Manager.Refresh before the next Manager.Get. When a lease has
+// ended, context.Cause of Lease.Context wraps ErrExpired or ErrReplaced.
 var (
 	ErrNotFound = errors.New("cluster client does not exist")
 	ErrStale    = errors.New("cluster revision is stale")
@@ -53,8 +53,8 @@ type Lease[C any] struct {
 	release func()
 }
 
-// Release releases the lease. After a connection was replaced, it is closed when all its leases are released. Further
-// calls, and calls on the zero value, do nothing.
+// Release releases the lease. A connection that was replaced is closed when all its leases are released. Further calls,
+// and calls on the zero value, do nothing.
 func (l Lease[C]) Release() {
 	if l.release != nil {
 		l.release()
@@ -78,7 +78,7 @@ type Acquirer[C any] interface {
 
 // A Notifier is a Provider that reports changes of its connections.
 type Notifier interface {
-	// Listen calls changed each time the connection to a cluster may have changed. It does so until stop is called. The
-	// function changed must not block.
+	// Listen calls the function changed each time the connection to a cluster may have changed. The calls end when the
+	// returned function stop is called. The function changed must not block.
 	Listen(changed func(Key)) (stop func())
 }

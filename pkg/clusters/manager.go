@@ -84,8 +84,8 @@ type ManagerOption func(*managerOptions)
 type managerOptions struct{ forgetsIdle bool }
 
 // WithoutIdleUsers tracks only users that have got a connection. By default the manager also tracks users that have
-// asked for a connection and have not got one. Use it in programs that do not call Forget, and use neither Users nor
-// Source.
+// asked for a connection and have not got one. Use WithoutIdleUsers in a program that calls none of the methods Forget,
+// Users and Source.
 func WithoutIdleUsers() ManagerOption {
 	return func(o *managerOptions) { o.forgetsIdle = true }
 }
@@ -115,8 +115,8 @@ func NewManager[C any](p Provider[C], options ...ManagerOption) *Manager[C] {
 // release the lease.
 //
 // The error is ErrStale if the revision of the provider differs from the revision that the caller has read. It is also
-// ErrStale if the user has got another connection before and has not called Refresh since then. Errors of the provider
-// are returned unchanged.
+// ErrStale if Get has returned another connection to the user before, and the user has not called Refresh since then.
+// Errors of the provider are returned unchanged.
 func (m *Manager[C]) Get(ctx context.Context, u User, r Ref) (Lease[C], error) {
 	lease, _, err := m.get(ctx, u, r)
 
@@ -159,8 +159,8 @@ func (m *Manager[C]) recordUse(u User, key Key, now use) bool {
 
 // Refresh reports whether the user's connection to a cluster was replaced or lost. It compares the connection that Get
 // last returned to the user with the revision that the caller has read. If the connection was replaced or lost, Refresh
-// forgets it, so that the next Get can succeed. A connection that ended and was made again counts as replaced, even if
-// it has the same revision. For a user without a connection, Refresh returns Unchanged.
+// forgets the connection, so that the next Get can succeed. A connection that ended and was made again counts as
+// replaced, even if it has the same revision. For a user without a connection, Refresh returns Unchanged.
 //
 // The error is the reason why there is no connection now, such as ErrStale. The returned Change is valid even if there
 // is an error. If the user's connection has not ended, and has the revision that the caller has read, Refresh does not
@@ -196,7 +196,8 @@ func (m *Manager[C]) Refresh(ctx context.Context, u User, r Ref) (Change, error)
 	}
 }
 
-// Lose removes all connections of a user, if all its clusters are gone. It reports whether the user had any connection.
+// Lose removes all connections of a user. Call it if all clusters of the user are gone. It reports whether the user had
+// any connection.
 func (m *Manager[C]) Lose(u User) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,8 +210,8 @@ func (m *Manager[C]) Lose(u User) bool {
 	return built
 }
 
-// LoseCluster removes the connection of a user to one cluster, if this cluster is gone. It reports whether the user had
-// a connection to it.
+// LoseCluster removes the connection of a user to one cluster. Call it if this cluster is gone. It reports whether the
+// user had a connection to this cluster.
 func (m *Manager[C]) LoseCluster(u User, key Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

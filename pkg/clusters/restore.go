@@ -22,8 +22,8 @@ import (
 )
 
 // A Restore describes that an API server was restored to an earlier state or was replaced by another API server. It was
-// detected because the version of a resource is lower than before. A Restore is the cause of the context of the ended
-// leases. It wraps ErrReplaced.
+// detected because the version of a resource is lower than before. For a lease that ended because of a Restore,
+// context.Cause of Lease.Context is the Restore. A Restore wraps ErrReplaced.
 type Restore struct {
 	// Resource is the watched resource.
 	Resource schema.GroupResource
@@ -45,22 +45,22 @@ func (r Restore) Error() string {
 // Unwrap returns ErrReplaced.
 func (r Restore) Unwrap() error { return ErrReplaced }
 
-// Of returns the group and the resource for a controller.RestoreDetector. The resource is in place of the kind, which
-// is unknown.
+// Of returns the group and the resource as an argument for a controller.RestoreDetector. The field Kind contains the
+// resource, because the kind is unknown.
 func (r Restore) Of() schema.GroupKind {
 	return schema.GroupKind{Group: r.Resource.Group, Kind: r.Resource.Resource}
 }
 
-// OnRestored calls notify when the API server of a configuration was restored to an earlier state while informers run.
-// It covers informers whose clients are made from the configuration after this call. Without a new list, such an
-// informer would receive no events and no error until the versions of the API server exceed those of the lost state. A
-// Cache calls OnRestored for its connections, and replaces them after a restore.
+// OnRestored calls the function notify when the API server of a configuration was restored to an earlier state while
+// informers run. It covers informers whose clients are made from the configuration after the call of OnRestored.
+// Without a new list, such an informer would receive no events and no error until the versions of the API server exceed
+// the versions of the lost state. A Cache calls OnRestored for its connections, and replaces them after a restore.
 //
 // A restore ends the watches. Before a watch resumes from a version, the transport lists one object of the resource, as
 // metadata only, to read the current version. It sends no such request for the first watch of each path. If the current
-// version is lower than the version of the watch, the transport calls notify. It then answers the watch with the error
-// that the version is too old, so the informer lists again. If the list fails, for instance without the permission to
-// list, the watch resumes without a check.
+// version is lower than the version of the watch, the transport calls notify. It then responds to the watch that its
+// version is too old, so the informer lists again. If the list fails, for instance without the permission to list, the
+// watch resumes without a check.
 //
 // The function notify may be called concurrently, once for each resumed watch. It must not block.
 func OnRestored(config *rest.Config, notify func(Restore)) {

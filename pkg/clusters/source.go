@@ -9,8 +9,8 @@ import (
 )
 
 // Source returns a source that enqueues the users of a kind for their controller. It enqueues the users of a cluster
-// when the connection to this cluster was replaced, became available or was lost. It learns this from the provider, if
-// it is a Notifier, and from calls of Changed.
+// when the connection to this cluster was replaced, became available or was lost. These changes are reported by the
+// provider, if the provider is a Notifier, and by calls of Changed.
 func (m *Manager[C]) Source(kind string) source.Source {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		enqueue := func(key Key) {

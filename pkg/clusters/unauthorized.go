@@ -7,9 +7,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// OnUnauthorized calls notify each time a server rejects the credentials of a client, because they were rotated or
-// revoked. It covers clients that are made from the configuration after this call. The function notify may be called
-// concurrently and must not block.
+// OnUnauthorized calls the function notify each time a server rejects the credentials of a client, because the
+// credentials were rotated or revoked. It covers clients that are made from the configuration after the call of
+// OnUnauthorized. The function notify may be called concurrently and must not block.
 func OnUnauthorized(config *rest.Config, notify func()) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &unauthorizedTransport{next, notify} })
 }

@@ -126,7 +126,8 @@ func (f *findings) add(x finding) {
 // has reports whether there is a finding of a property.
 func (f *findings) has(property string) bool { return f.count[property] > 0 }
 
-// A Property is a property of a client that Run checks. Run reports it in a subtest with its name.
+// A Property is a property of a client that Run checks. Run reports each Property in a subtest that has the name of the
+// Property.
 type Property struct {
 	Name     string
 	Sentence string // a sentence that describes the property

@@ -25,8 +25,9 @@ type Suite struct {
 	// Connecter connects to the external system, which may be a real one or a fake.
 	Connecter managed.ExternalConnecter
 
-	// NewConnecter returns a connecter for one process of the provider. It replaces Connecter. The suite calls it for each
-	// simulated process, so a client loses its memory when a process ends. Prefer it to Connecter.
+	// NewConnecter returns a connecter for one process of the provider. NewConnecter replaces the field Connecter. The
+	// suite calls NewConnecter for each simulated process, so a client loses its memory when a process ends. Prefer
+	// NewConnecter to Connecter.
 	NewConnecter func() managed.ExternalConnecter
 
 	// Class is the way in which a Create is repeated safely after its response was lost. If the client is a
@@ -41,12 +42,12 @@ type Suite struct {
 	// two samples can exist at the same time and their names have a common prefix.
 	Samples []resource.Managed
 
-	// Mutations are changes of the spec of a sample. Each is applied to each sample. Without mutations, updates are not
-	// checked.
+	// Mutations are changes of the spec of a sample. Each mutation is applied to each sample. Without mutations, updates
+	// are not checked.
 	Mutations []Mutation
 
-	// Probe reads the external system without the client. If it also implements optional interfaces of this package, such
-	// as Drifter and Breaker, more checks run.
+	// Probe reads the external system without the client. If the Probe also implements optional interfaces of this
+	// package, such as Drifter and Breaker, more checks run.
 	Probe Probe
 
 	// Secrets are texts that must not occur in a status, event, log or error, such as the password of Connecter.
@@ -68,13 +69,13 @@ type Suite struct {
 	// reports their number. The default is half a minute.
 	Within time.Duration
 
-	// Server returns a client of a new, empty API server for each schedule. The default is a simulated API server. Set it,
-	// for instance to a server of package store/kube, if the provider's objects are in stores. It must not block. If it
-	// returns an error, the suite fails.
+	// Server returns a client of a new, empty API server for each schedule. The default is a simulated API server. If the
+	// provider's objects are in stores, set Server, for instance to a server of package store/kube. The function must not
+	// block. If the function returns an error, the suite fails.
 	Server func() (ctrlclient.Client, error)
 
-	// Replay is a schedule from the output of a failed run. If it is set, the suite runs only this schedule and logs its
-	// trace.
+	// Replay is a schedule from the output of a failed run. If Replay is set, the suite runs only this schedule, and logs
+	// the trace of the schedule.
 	Replay string
 }
 
@@ -94,21 +95,21 @@ type Mutation struct {
 	// Name of the mutation, without spaces.
 	Name string
 
-	// Change changes the spec of a copy of a sample. It must make the same change in each call.
+	// Change gets a copy of a sample, and changes the spec of this copy. It must make the same change in each call.
 	Change func(mg resource.Managed)
 
 	// Want contains the changed fields of Resource.State, with the values that the Probe returns after the change.
 	Want map[string]string
 
-	// Immutable means that the external system cannot make this change. The client then has to refuse the change without a
-	// request, and Want is ignored.
+	// Immutable means that the external system cannot make the change of this mutation. The client then has to refuse the
+	// change without a request, and the field Want is ignored.
 	Immutable bool
 }
 
 // A Probe reads the external system. Its methods must return when their context ends.
 type Probe interface {
 	// List returns all existing resources that the samples may affect. Resources that existed before the suite started do
-	// not belong to it, and must not change.
+	// not belong to the suite, and must not change.
 	List(ctx context.Context) ([]Resource, error)
 
 	// Remove deletes a resource without the client. The suite calls it to clean up, and to simulate a deletion by others.
@@ -131,8 +132,8 @@ type Resource struct {
 
 // UnownedMaker is an optional interface of a Probe that can create resources without an owner.
 type UnownedMaker interface {
-	// Make creates the resource that mg specifies and returns its ID. It must not use the client under test, and must not
-	// write ownership metadata. For the class Named, mg has an external name.
+	// Make creates the resource that mg specifies and returns its ID. Make must not use the client under test, and must
+	// not write ownership metadata. For the class Named, mg has an external name.
 	Make(ctx context.Context, mg resource.Managed) (id string, err error)
 }
 
@@ -145,38 +146,41 @@ type Drifter interface {
 
 // A Breaker is a Probe that can make the external system unavailable.
 type Breaker interface {
-	// Break makes calls of clients fail, or hang until their context ends. It does so until mend is called. Calls of the
-	// Probe still work.
+	// Break makes calls of clients fail, or hang until their context ends. The effect ends when the returned function mend
+	// is called. Calls of the Probe still work.
 	Break(ctx context.Context) (mend func(context.Context) error, err error)
 }
 
 // A Silencer is a Probe that can withhold responses of the external system.
 type Silencer interface {
-	// Silence lets the external system process requests of clients without a response, until end is called. The calls of
-	// clients hang until their context ends, or fail like calls over a broken connection. Calls of the Probe still work.
+	// Silence lets the external system process requests of clients without a response, until the returned function end is
+	// called. The calls of clients hang until their context ends, or fail like calls over a broken connection. Calls of
+	// the Probe still work.
 	Silence(ctx context.Context) (end func(context.Context) error, err error)
 }
 
 // A Misrouter is a Probe that can let another server respond instead of the external system, such as a proxy without
 // backends.
 type Misrouter interface {
-	// Misroute responds to all requests of clients with an error page that is not about a resource, until end is called.
-	// The requests have no effect. The page has the given HTTP status, which is 403, 404, 413, 422 or 502. Calls of the
-	// Probe still work.
+	// Misroute responds to all requests of clients with an error page that is not about a resource, until the returned
+	// function end is called. The requests have no effect. The response has the HTTP status in the argument status: 403,
+	// 404, 413, 422 or 502. Calls of the Probe still work.
 	Misroute(ctx context.Context, status int) (end func(context.Context) error, err error)
 }
 
 // A Hider is a Probe that can hide an existing resource from reads, as a stale replica does.
 type Hider interface {
-	// Hide lets clients that read a resource get the response that it does not exist, until end is called. Changes of the
-	// resource still work, and List of the Probe still returns it.
+	// Hide lets clients that read a resource get the response that the resource does not exist. The effect ends when the
+	// returned function end is called. Changes of the resource still work, and List of the Probe still returns the
+	// resource.
 	Hide(ctx context.Context, id string) (end func(context.Context) error, err error)
 }
 
 // A Holder is a Probe that can block requests about one resource.
 type Holder interface {
-	// Hold blocks requests of clients about a resource until their context ends or end is called. It closes held when the
-	// first request is blocked. Requests about other resources are not blocked.
+	// Hold blocks requests of clients about a resource until their context ends, or until the returned function end is
+	// called. Hold closes the returned channel held when the first request is blocked. Requests about other resources are
+	// not blocked.
 	Hold(ctx context.Context, id string) (held <-chan struct{}, end func(context.Context) error, err error)
 }
 

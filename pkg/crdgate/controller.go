@@ -17,9 +17,9 @@ import (
 )
 
 // RunController runs a controller without adding it to a manager. It returns when the context has ended and the workers
-// have finished. If the controller cannot start, it returns an error. It may run again under the same name, because it
-// does not validate that the name is unique. The manager provides the defaults of options. The rate limiter and the
-// queue must be new for each run.
+// have finished. If the controller cannot start, it returns an error. RunController does not validate that the name is
+// unique, so a controller may run again under the same name. The manager provides the defaults of the controller
+// options. The rate limiter and the queue must be new for each run.
 func RunController(
 	ctx context.Context, m manager.Manager, name string, o controller.Options,
 	sources func(cache.Cache) []source.Source,

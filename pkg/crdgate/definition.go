@@ -11,7 +11,8 @@ import (
 
 // StripDefinition is a transform for caches of CustomResourceDefinitions, as in cache.ByObject. It removes the schemas,
 // which are the largest part of a CustomResourceDefinition. It keeps name, UID, resource version, deletion timestamp,
-// group, names, scope, versions and conditions. It modifies its argument. It does not change objects of other types.
+// group, names, scope, versions and conditions. StripDefinition modifies its argument. It does not change objects of
+// other types.
 func StripDefinition(obj any) (any, error) {
 	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {

@@ -18,8 +18,8 @@ import (
 type StartFunc func(ctx context.Context) error
 
 // A Gate runs functions while the kinds on which they depend are served. Make one with New: the zero value is not
-// usable. It is a runnable of a manager. It starts when the manager is the leader, unless WithoutLeaderElection is set.
-// Its methods are safe for concurrent use.
+// usable. A Gate is a runnable of a manager. A Gate starts when the manager is the leader. If WithoutLeaderElection is
+// set, a Gate also starts without leadership. The methods are safe for concurrent use.
 type Gate struct {
 	cluster cluster
 	logger  logging.Logger
@@ -107,16 +107,16 @@ func newGate(w cluster, o options) *Gate {
 	}
 }
 
-// Add runs start in a goroutine of the gate while all of the kinds are served. A kind is served if its
+// Add runs the function start in a goroutine of the gate while all of the kinds are served. A kind is served if its
 // CustomResourceDefinition is established and serves the version. Add may be called before and after the gate has
 // started.
 //
-// If a CustomResourceDefinition is deleted and created again, the gate ends the context of start. It calls start again
-// after all functions that depend on the kind have returned.
+// If a CustomResourceDefinition is deleted and created again, the gate ends the context of the function start. The gate
+// calls the function again after all functions that depend on the kind have returned.
 //
-// If start returns an error or panics while its kinds are served, the gate calls it again, with a backoff from one
-// second to a minute. If start returns nil, the gate calls it again only after one of its kinds was removed and
-// installed again.
+// If the function start returns an error or panics while the kinds are served, the gate calls the function again. The
+// backoff is from one second to a minute. If the function returns nil, the gate calls it again only after one of the
+// kinds was removed and installed again.
 func (g *Gate) Add(kinds []schema.GroupVersionKind, start StartFunc) {
 	e := &entry{kinds: slices.Clone(kinds), start: start}
 	g.mu.Lock()
@@ -131,8 +131,9 @@ func (g *Gate) Add(kinds []schema.GroupVersionKind, start StartFunc) {
 	g.wakeUp()
 }
 
-// Absent reports whether a kind is known not to be served, and no function that depends on it is running. The kind must
-// have been passed to Add. Absent returns false while the gate does not know yet whether the kind is served.
+// Absent reports whether two facts hold: the kind is known not to be served, and no function that depends on the kind
+// is running. The kind must have been passed to Add. Absent returns false while the gate does not know yet whether the
+// kind is served.
 func (g *Gate) Absent(gvk schema.GroupVersionKind) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

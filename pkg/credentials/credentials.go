@@ -29,9 +29,9 @@ import (
 // MaxSize is the maximum size of credentials in bytes. It equals the maximum size of a Secret.
 const MaxSize = 1 << 20
 
-// IsNotAllowed reports whether err says that the configuration may not use the credentials. Either the operator does
-// not allow their source, variable or folder, or their Secret is in another namespace. A retry helps only after the
-// configuration or the options of the operator were changed.
+// IsNotAllowed reports whether err says that the configuration may not use the credentials. There are two causes: the
+// operator does not allow the source, variable or folder of the credentials, or their Secret is in another namespace. A
+// retry helps only after the configuration or the options of the operator were changed.
 func IsNotAllowed(err error) bool { return errors.Is(err, errNotAllowed) }
 
 // IsMissing reports whether err says that there are no credentials in the selected place. The selector, Secret, key,
@@ -84,9 +84,9 @@ func New(secrets client.Reader, opts ...Option) *Extractor {
 }
 
 // Extract returns the credentials of a configuration. The namespace is the namespace of the configuration, and is empty
-// if the configuration is cluster-scoped. A Secret must be in this namespace, and its selector may omit the namespace.
-// For a cluster-scoped configuration, the selector must contain a namespace. For the sources None and InjectedIdentity,
-// Extract returns nil.
+// if the configuration is cluster-scoped. For a namespaced configuration, a Secret must be in the namespace of the
+// configuration, and the selector of the Secret may omit the namespace. For a cluster-scoped configuration, the
+// selector must contain a namespace. For the sources None and InjectedIdentity, Extract returns nil.
 //
 // Branch on IsNotAllowed and IsMissing. Other errors are errors of the API server or the file system, and the error for
 // an unknown source. An error contains the source and the place, but never a value.

@@ -49,17 +49,18 @@ type follower struct {
 	changed func()
 }
 
-// NewFollower returns a Follower that starts its watches with w. Call Close at the end.
+// NewFollower returns a Follower that starts its watches with the argument w. Call Close at the end.
 func NewFollower(w Watcher) *Follower {
 	return &Follower{watcher: w, secrets: map[types.NamespacedName]*watchedSecret{}}
 }
 
-// Follow watches a Secret until stop is called. It calls changed when the Secret is deleted, or when its
-// resourceVersion differs from version or from the last reported resourceVersion. It may call changed once more than
-// necessary. It calls changed in a goroutine of the Follower, so changed must not block.
+// Follow watches a Secret until the returned function stop is called. It calls the function changed when the Secret is
+// deleted. It also calls changed when the resourceVersion of the Secret differs from the argument version, or from the
+// last reported resourceVersion. It may call changed once more than necessary. It calls changed in a goroutine of the
+// Follower, so changed must not block.
 //
 // If the watch is forbidden or fails for some time, changed is not called. Therefore the caller should also read the
-// Secret periodically. Further calls of stop do nothing.
+// Secret periodically. Further calls of the function stop do nothing.
 func (f *Follower) Follow(secret types.NamespacedName, version string, changed func()) (stop func()) {
 	me := &follower{version: version, changed: changed}
 	f.mu.Lock()

@@ -34,7 +34,7 @@ type Cluster struct {
 	// Dir is the folder of the data, certificates and logs. It is "" for an existing cluster.
 	Dir string
 
-	// Kubeconfig is the path of a kubeconfig with all permissions. It stays valid after Restart.
+	// Kubeconfig is the path of a kubeconfig with all permissions. The kubeconfig stays valid after Restart.
 	Kubeconfig string
 
 	mint    credentials
@@ -68,7 +68,7 @@ func (c *Cluster) UserConfig(ctx context.Context, user string, groups ...string)
 
 // UserKubeconfig is like UserConfig, but returns a complete kubeconfig, which another process can use. The kubeconfig
 // is a secret. For a control plane that devcluster has started, it contains a client certificate that is valid for a
-// day. For other clusters, it impersonates the user.
+// day. For other clusters, the kubeconfig impersonates the user.
 func (c *Cluster) UserKubeconfig(ctx context.Context, user string, groups ...string) ([]byte, error) {
 	if user == "" {
 		return nil, errors.New("cannot make a credential: user name is empty")

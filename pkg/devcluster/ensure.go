@@ -42,13 +42,14 @@ func goEnv() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS=", "GOARCH=", "GO111MODULE=on")
 }
 
-// Ensure returns the path of the devcluster binary, and builds the binary if it does not exist yet. During the build it
-// writes a line to o.Progress every few seconds. It ignores the other fields of o. Go must be installed. Concurrent
-// calls in several processes build the binary only once.
+// Ensure returns the path of the devcluster binary, and builds the binary if it does not exist yet. During the build,
+// Ensure writes a line to the field Progress of the argument o every few seconds. Ensure ignores the other fields of o.
+// Go must be installed. Concurrent calls in several processes build the binary only once.
 //
-// In a checkout of this repository, Ensure builds the sources of the checkout. Elsewhere it builds the module at the
-// version of this library. It stores the binary in moorage/devcluster/HASH in the user's cache folder. HASH is computed
-// from the sources, the Go version and the build flags. Binaries that were not used for 30 days are removed.
+// In a checkout of this repository, Ensure builds the sources of the checkout. Elsewhere Ensure builds the module
+// devcluster at the version of this library. Ensure stores the binary in moorage/devcluster/HASH in the user's cache
+// folder. HASH is computed from the sources, the Go version and the build flags. Binaries that were not used for 30
+// days are removed.
 //
 // The folder of the binary also contains links named etcd and kube-apiserver. It can therefore be the value of
 // KUBEBUILDER_ASSETS for controller-runtime's envtest.

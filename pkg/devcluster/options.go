@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	// EnvKubeconfig is the environment variable that names the kubeconfig of an existing cluster. If it is set, that
-	// cluster is used, and nothing is built or started, unless Options.Own is set.
+	// EnvKubeconfig is the environment variable that names the kubeconfig of an existing cluster. If the variable is set,
+	// the existing cluster is used, and nothing is built or started. Start ignores the variable if Options.Own is set.
 	EnvKubeconfig = "MOORAGE_KUBECONFIG"
 
 	// EnvAssets is the environment variable that names a folder of programs. controller-runtime's envtest reads the same
-	// variable. If the folder contains devcluster, that program is started, and nothing is built. If it contains only
-	// kube-apiserver and etcd, these are started as two processes. They run without controllers, so deleted namespaces
-	// stay Terminating, and owned objects are not deleted.
+	// variable. If the folder contains the program devcluster, this program is started, and nothing is built. If the
+	// folder contains only kube-apiserver and etcd, these are started as two processes. These two run without controllers,
+	// so deleted namespaces stay Terminating, and owned objects are not deleted.
 	EnvAssets = "KUBEBUILDER_ASSETS"
 
 	// EnvRun is the environment variable that names a test run. All processes with the same value share one control plane
-	// through [Join]. If it is empty, all processes with the same parent share one, such as the packages of one "go test
-	// ./...".
+	// through [Join]. If the variable is empty, all processes with the same parent process share one control plane. An
+	// example is the packages of one "go test ./...".
 	EnvRun = "MOORAGE_DEVCLUSTER_RUN"
 )
 
 const (
-	// DefaultStartTimeout is the maximum time until a started control plane is ready. It does not include the build. A
-	// start takes two seconds on an idle machine.
+	// DefaultStartTimeout is the maximum time until a started control plane is ready. This time does not include the
+	// build. A start takes two seconds on an idle machine.
 	DefaultStartTimeout = 3 * time.Minute
 
 	// sharedTTL is the time after the last heartbeat of its users after which a shared control plane ends. It is long
@@ -50,7 +50,7 @@ type Options struct {
 	// ignores Port.
 	Port int
 
-	// Durable lets etcd sync each write to the disk, so that data survives a crash of the machine. Without it, data
+	// Durable lets etcd sync each write to the disk, so that data survives a crash of the machine. Without Durable, data
 	// survives only a crash of the process, and writes are 12 to 18 percent faster. The default is false. Join ignores
 	// Durable.
 	Durable bool
@@ -59,12 +59,12 @@ type Options struct {
 	// ignores Audit.
 	Audit bool
 
-	// Own starts a control plane even if EnvKubeconfig names an existing cluster. It is for callers that take the API
+	// Own starts a control plane even if EnvKubeconfig names an existing cluster. Own is for callers that take the API
 	// server down. Join ignores Own.
 	Own bool
 
-	// Progress receives a line every few seconds during a build, or while another process builds or starts. If it is nil,
-	// these lines are discarded.
+	// Progress receives a line every few seconds during a build, or while another process builds or starts. If Progress is
+	// nil, these lines are discarded.
 	Progress io.Writer
 
 	// StartTimeout is the maximum time until the control plane is ready. If it is not positive, DefaultStartTimeout is

@@ -14,7 +14,7 @@ import (
 // control plane with Options.Audit. Existing clusters and programs from EnvAssets never record requests.
 var ErrNotAudited = errors.New("control plane does not note its requests")
 
-// A Request is a request that the API server has answered.
+// A Request is a request to which the API server has responded.
 type Request struct {
 	User        string // name of the user that sent the request
 	Verb        string // get, list, watch, create, update, patch, delete, ...
@@ -28,7 +28,7 @@ type Request struct {
 
 // Requests returns the requests of a user to which the API server has responded so far, in order. A watch is recorded
 // when it ends. A request may be recorded a moment after its response was received, so callers that count requests must
-// wait until no more are added. Requests returns ErrNotAudited if requests are not recorded.
+// wait until no more requests are added. Requests returns ErrNotAudited if requests are not recorded.
 func (c *Cluster) Requests(user string) ([]Request, error) {
 	file, err := os.Open(filepath.Join(c.Dir, "audit.log"))
 	if c.Dir == "" || errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Shared returns the control plane that all packages of this test run share, and calls Stop when the test ends. If
+// Shared returns the control plane that all packages of a test run share, and calls Cluster.Stop when the test ends. If
 // there is no control plane, the test fails. Shared never skips a test. All packages see all objects of the control
 // plane, so each package needs its own namespace and API group.
 //
@@ -47,9 +47,9 @@ func Shared(t TB) *Cluster {
 // EnvRun for what a test run is. Two test runs do not share a control plane. The control plane runs at least until the
 // caller calls Stop. It ends one minute after its last user has called Stop or was killed. Its folder is then removed.
 //
-// If EnvKubeconfig names an existing cluster, Join returns that cluster instead. If EnvAssets contains only
-// kube-apiserver and etcd, Join starts a control plane for the caller alone, because these programs cannot end by
-// themselves. Stop then ends it.
+// If EnvKubeconfig names an existing cluster, Join returns the existing cluster instead. If the folder in EnvAssets
+// contains only kube-apiserver and etcd, Join starts a control plane for the caller alone, because these programs
+// cannot end by themselves. In this case Stop ends the control plane.
 func Join(ctx context.Context, o Options) (*Cluster, error) {
 	if c, err := existing(); c != nil || err != nil {
 		return c, err

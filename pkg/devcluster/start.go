@@ -12,7 +12,7 @@ import (
 // necessary. The caller owns the control plane and must call Stop. If the caller's process is killed, the control plane
 // ends too, and a temporary folder is removed.
 //
-// If EnvKubeconfig names an existing cluster and o.Own is false, Start returns that cluster instead.
+// If EnvKubeconfig names an existing cluster, and Options.Own is false, Start returns the existing cluster instead.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if c, err := existing(); !o.Own && (c != nil || err != nil) {
 		return c, err

@@ -27,8 +27,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// Scheme contains the kinds of client-go, CustomResourceDefinition, and the kinds that the program
-// adds. The synchronized kinds must be in it before Init is called.
+// Scheme contains the kinds of client-go, CustomResourceDefinition, and the kinds that the program adds. The
+// synchronized kinds must be in the Scheme before Init is called.
 var Scheme = newScheme()
 
 // newScheme returns a scheme with the kinds of client-go and CustomResourceDefinition.
@@ -49,8 +49,8 @@ var (
 	// already.
 	ErrInitialized = errors.New("plugin is initialized already")
 
-	// ErrHook is returned, wrapped, by Register if the item is a hook. Hooks are not supported:
-	// nothing would call the hook.
+	// ErrHook is returned, wrapped, by Register if the item is a hook (an item that mutates objects in requests). Hooks
+	// are not supported: nothing would call the hook.
 	ErrHook = errors.New("hooks are not supported")
 )
 
@@ -73,8 +73,8 @@ type plugin struct {
 // Init is InitWithOptions without options. It reads all settings from environment variables.
 func Init() (*synccontext.RegisterContext, error) { return InitWithOptions(Options{}) }
 
-// InitWithOptions initializes the plugin and returns the RegisterContext for the constructors of syncers. It
-// reads options that are not set from environment variables:
+// InitWithOptions initializes the plugin and returns the RegisterContext for the constructors of syncers. If an option
+// is not set, InitWithOptions reads it from an environment variable:
 //
 //	VCLUSTER_NAME        Name
 //	VCLUSTER_KUBECONFIG  Virtual, the path of a kubeconfig
@@ -84,8 +84,8 @@ func Init() (*synccontext.RegisterContext, error) { return InitWithOptions(Optio
 //	SERVICE_NAME         ServiceName
 //
 // InitWithOptions sets translate.Suffix and translate.Owner. If the program has not set a logger for
-// controller-runtime, it sets a logger that writes to standard error. The context ends on SIGINT or SIGTERM. If
-// the plugin is initialized already, the error wraps ErrInitialized.
+// controller-runtime, it sets a logger that writes to standard error. The returned context ends on SIGINT or SIGTERM.
+// If the plugin is initialized already, the error wraps ErrInitialized.
 func InitWithOptions(o Options) (*synccontext.RegisterContext, error) { return instance.init(o) }
 
 // MustInit is InitWithOptions, but panics if InitWithOptions returns an error. Without an argument

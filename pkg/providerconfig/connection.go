@@ -25,9 +25,9 @@ const (
 )
 
 // WithLimits reports the state of connections in the condition Connected of their configurations, and in events.
-// Objects that share a connection cause only one report. The set is the limit.Set that is passed to managed.WithLimits.
-// Each of its connections has the kind, namespace and name of a configuration as its name, such as
-// "ProviderConfig/default/prod". By default the state is not reported.
+// Objects that share a connection cause only one report. The argument set is the limit.Set that is passed to
+// managed.WithLimits. The name of each connection in this set consists of the kind, namespace and name of a
+// configuration, such as "ProviderConfig/default/prod". By default the state of connections is not reported.
 func WithLimits(set *limit.Set) Option { return func(o *options) { o.limits = set } }
 
 // A connectionReport determines how a state of a connection is reported.

@@ -9,9 +9,9 @@ import (
 )
 
 // UsedForDeletion reports whether an object that refers to the configuration is being deleted and still exists. Use it
-// with connection.Missing, to find out whether deleted credentials are still needed. As for Setup, each of users is an
-// empty object of a kind. The client should be the client of the manager, which reads from a cache and sends no
-// request.
+// with connection.Missing, to find out whether deleted credentials are still needed. As in a call of Setup, each
+// element of the argument users is an empty object of a kind. The client should be the client of the manager, which
+// reads from a cache and sends no request.
 func UsedForDeletion(ctx context.Context, c client.Client, kinds Kinds, users []User, config Config) (bool, error) {
 	configs, err := newConfigKinds(kinds, c)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 )
 
 // EnqueueUsers returns a handler with which the controller of a managed kind watches a kind of configuration. The
-// argument of is an empty object of the managed kind. The handler enqueues the objects that refer to a configuration
-// when the configuration is created, gets its finalizer or changes its spec. It enqueues them with low priority.
-// Without the handler, these objects are reconciled at the next retry or poll. The client should be the client of the
-// manager, which reads from a cache.
+// argument named "of" is an empty object of the managed kind. The handler enqueues the objects that refer to a
+// configuration when the configuration is created, gets its finalizer or changes its spec. It enqueues these objects
+// with low priority. Without the handler, the objects wait for their next retry or poll. The client should be the
+// client of the manager, which reads from a cache.
 //
 // EnqueueUsers returns an error if a kind is not registered in the scheme of the client.
 func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {

@@ -41,8 +41,9 @@ func WithoutProtection() GetOption {
 	return func(o *getOptions) { o.unprotected = true }
 }
 
-// Get returns the configuration to which an object refers. Its type is one of the types in kinds. A namespaced
-// configuration is read only from the namespace of the object. The caller may modify the result.
+// Get returns the configuration to which an object refers. The type of the configuration is one of the types in the
+// argument kinds. A namespaced configuration is read only from the namespace of the object. The caller may modify the
+// result.
 //
 // For the following errors, one of these functions returns true:
 //

@@ -21,8 +21,8 @@ type UserCounter interface {
 	SetUsers(n int64)
 }
 
-// A Config is the configuration of a provider. If it is also a resource.Conditioned, its condition Terminating says why
-// its deletion waits.
+// A Config is the configuration of a provider. If the configuration is also a resource.Conditioned, its condition
+// Terminating says why the deletion of the configuration waits.
 type Config interface {
 	client.Object
 	UserCounter
@@ -35,8 +35,8 @@ type User interface {
 }
 
 // Kinds contains an empty object of each kind of configuration of a provider. At least one kind is required. The kind
-// in a reference selects one of them. A reference without a kind selects the namespaced kind, or the cluster-scoped
-// kind if there is no namespaced kind.
+// in a reference selects one of these kinds. A reference without a kind selects the namespaced kind, or the
+// cluster-scoped kind if there is no namespaced kind.
 type Kinds struct {
 	// Namespaced is the kind whose configurations are used by the objects in their namespace.
 	Namespaced Config

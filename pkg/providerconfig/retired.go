@@ -14,8 +14,8 @@ import (
 // "in-use.crossplane.io", and that no process removes any more. By default there are none. A retired finalizer is
 // removed when the configuration has [FinalizerName].
 //
-// If a configuration was deleted before it got [FinalizerName], the retired finalizer protects it instead. It is
-// removed when the last user is gone.
+// If the deletion of a configuration was requested before the configuration got [FinalizerName], the retired finalizer
+// protects the configuration instead. The retired finalizer is then removed when the last user is gone.
 func WithRetiredFinalizers(names ...string) Option {
 	return func(o *options) { o.retired = append(o.retired, names...) }
 }

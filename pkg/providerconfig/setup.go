@@ -66,9 +66,9 @@ func WithCountInterval(d time.Duration) Option {
 func WithGate(g *crdgate.Gate) Option { return func(o *options) { o.gate = g } }
 
 // Setup adds a controller for each kind of configuration to a manager. The controller protects configurations while
-// they are in use, and counts their users. Each of users is an empty object of a kind whose objects may refer to a
-// configuration. The controller sends no request while nothing changes. It writes a changed number of users at most
-// once in five seconds.
+// they are in use, and counts their users. Each element of the argument users is an empty object of a kind whose
+// objects may refer to a configuration. The controller sends no request while nothing changes. By default it writes a
+// changed number of users at most once in five seconds: see WithCountInterval.
 //
 // Setup returns an error if a kind or its list is not registered in the scheme of the manager.
 func Setup(m manager.Manager, kinds Kinds, users []User, o ...Option) error {

@@ -70,8 +70,8 @@ const (
 
 // Reasons why a reference is refused.
 const (
-	// ReasonNotGranted: the referent is in another namespace. It does not exist there, or it does not allow the reference.
-	// The error does not distinguish these two cases.
+	// ReasonNotGranted: the referent is in another namespace. Either the referent does not exist there, or it does not
+	// allow the reference. The error does not distinguish these two cases.
 	ReasonNotGranted Reason = "ReferenceNotGranted"
 
 	// ReasonSelf: the object refers to itself.
@@ -85,10 +85,10 @@ const (
 )
 
 // A WaitingError means that a reference is not resolved yet. The referring object need not be changed: it is reconciled
-// again when the referent changes. The text has at most 1024 bytes. The name of the referent is the only data of the
-// referent in it.
+// again when the referent changes. The text of the error has at most 1024 bytes. The only data of the referent in this
+// text is the name of the referent.
 type WaitingError struct {
-	// Referent is the object for which the referring object waits. It has no name if a selector matches nothing.
+	// Referent is the object for which the referring object waits. Referent has no name if a selector matches nothing.
 	Referent Referent
 
 	// Reason is the reason why the reference is not resolved yet.
@@ -122,7 +122,7 @@ func (e *WaitingError) grantHint() string {
 }
 
 // A RefusedError means that a reference cannot be resolved until a user changes the referring object or its referent.
-// The text has at most 1024 bytes. The names of other objects are the only data of these objects in it.
+// The text of the error has at most 1024 bytes. The only data of other objects in this text are their names.
 type RefusedError struct {
 	// Referent is the object to which the refused reference refers.
 	Referent Referent
@@ -130,8 +130,8 @@ type RefusedError struct {
 	// Reason is the reason why the reference is refused.
 	Reason Reason
 
-	// Cycle contains each member of the cycle once, for ReasonCycle. It starts with the referring object and its referent.
-	// It is nil for other reasons.
+	// Cycle contains each member of the cycle once if the reason is ReasonCycle. Cycle starts with the referring object
+	// and its referent. For other reasons Cycle is nil.
 	Cycle []Referent
 
 	from   Referent
@@ -226,7 +226,7 @@ func IsWaiting(err error) bool {
 }
 
 // AsWaiting returns the referent of a WaitingError. It returns false if err neither is nor wraps a WaitingError. If err
-// wraps several, AsWaiting returns the referent of the first.
+// wraps several WaitingErrors, AsWaiting returns the referent of the first.
 func AsWaiting(err error) (Referent, bool) {
 	var w *WaitingError
 	if !errors.As(err, &w) {
@@ -244,7 +244,7 @@ func IsRefused(err error) bool {
 }
 
 // AsRefused returns the referent of a RefusedError. It returns false if err neither is nor wraps a RefusedError. If err
-// wraps several, AsRefused returns the referent of the first.
+// wraps several RefusedErrors, AsRefused returns the referent of the first.
 func AsRefused(err error) (Referent, bool) {
 	var r *RefusedError
 	if !errors.As(err, &r) {

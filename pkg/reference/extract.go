@@ -21,7 +21,7 @@ func ExternalName() ExtractValueFn {
 }
 
 // Typed returns a function that calls extract for an object of type T, and returns "" for objects of other types. T is
-// a struct type such as *Stream, or an interface such as resource.Managed.
+// a pointer to a struct, such as *Stream, or an interface, such as resource.Managed.
 func Typed[T client.Object](extract func(T) string) ExtractValueFn {
 	return func(o client.Object) string {
 		t, ok := o.(T)

@@ -23,8 +23,8 @@ var _ client.Reader = &Recorder{}
 
 // A Recorder is a client.Reader that records the reads of one pass of one owner. The Tracker watches the kinds that the
 // Recorder has read, so the provider needs permission to list and watch these kinds. Secrets and ConfigMaps are never
-// watched, so a read of them returns an error. The wrapped reader should read from the cache that is passed to
-// Tracker.Source. Then the watch is the watch that the cache already has.
+// watched, so a read of a Secret or a ConfigMap returns an error. The wrapped reader should read from the cache that is
+// passed to Tracker.Source. Then no second watch is needed besides the watch of this cache.
 //
 // A Recorder is safe for concurrent use if its reader is.
 type Recorder struct {
@@ -62,7 +62,7 @@ func (r *Recorder) Get(ctx context.Context, key client.ObjectKey, obj client.Obj
 }
 
 // List reads a list. From then on the owner is enqueued when an object in the namespace starts or stops matching the
-// label selector, and when a matching object changes. Field selectors do not restrict this.
+// label selector, and when a matching object changes. Field selectors do not restrict which objects enqueue the owner.
 func (r *Recorder) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := r.watchable(list)
 	if err != nil {
@@ -89,9 +89,9 @@ func (r *Recorder) List(ctx context.Context, list client.ObjectList, opts ...cli
 	return err
 }
 
-// Done ends the pass. The argument is the unchanged error of the pass, or nil. It contains the referents for which the
-// owner waits. From now on the owner is enqueued only for changes of the objects and lists that this pass has read.
-// Later reads with the Recorder are not recorded.
+// Done ends the pass. The argument err is the unchanged error of the pass, or nil. This error contains the referents
+// for which the owner waits. After Done, the owner is enqueued only for changes of the objects and lists that this pass
+// has read. Reads with the Recorder after Done are not recorded.
 func (r *Recorder) Done(err error) {
 	r.done.Store(true)
 

@@ -17,7 +17,8 @@ type To struct {
 	List client.ObjectList
 }
 
-// A ResolutionRequest requests the value of a reference or of a selector. For the zero value the response is empty.
+// A ResolutionRequest requests the value of a reference or of a selector. For the zero ResolutionRequest the response
+// is empty.
 type ResolutionRequest struct {
 	// CurrentValue is the value that the referring object currently has.
 	CurrentValue string
@@ -37,7 +38,8 @@ type ResolutionRequest struct {
 }
 
 // IsNoOp reports whether the request has nothing to resolve. This is the case if there is no reference and no selector.
-// It is also the case if there is a current value, and no policy demands to resolve it again.
+// It is also the case if there is a current value, and no policy requires that the reference or the selector is
+// resolved again.
 func (r ResolutionRequest) IsNoOp() bool {
 	if r.Reference == nil && r.Selector == nil {
 		return true
@@ -53,17 +55,17 @@ func (r ResolutionRequest) always() bool {
 
 // A ResolutionResponse holds the values to set in the spec of the referring object.
 type ResolutionResponse struct {
-	// ResolvedValue is the value.
+	// ResolvedValue is the value of the reference or of the selector.
 	ResolvedValue string
 
-	// ResolvedReference is the reference of the request, or a reference to the object that the selector has chosen. Its
-	// namespace is empty if the referent is in the namespace of the referring object. It may share memory with the
-	// request.
+	// ResolvedReference is the reference of the request, or a reference to the object that the selector has chosen. The
+	// namespace in ResolvedReference is empty if the referent is in the namespace of the referring object.
+	// ResolvedReference may share memory with the request.
 	ResolvedReference *commonv1.NamespacedReference
 }
 
-// A MultiResolutionRequest requests the values of a list of references or of a selector. For the zero value the
-// response is empty.
+// A MultiResolutionRequest requests the values of a list of references or of a selector. For the zero
+// MultiResolutionRequest the response is empty.
 type MultiResolutionRequest struct {
 	// CurrentValues are the values that the referring object currently has.
 	CurrentValues []string
@@ -83,8 +85,8 @@ type MultiResolutionRequest struct {
 }
 
 // IsNoOp reports whether the request has nothing to resolve. This is the case if there are no references and no
-// selector. It is also the case if there are current values, at least as many as references, and no policy demands to
-// resolve them again.
+// selector. It is also the case if the request has enough current values, and no policy requires that they are resolved
+// again. Enough means at least one value, and at least as many values as references.
 func (r MultiResolutionRequest) IsNoOp() bool {
 	if len(r.References) == 0 && r.Selector == nil {
 		return true
@@ -110,7 +112,7 @@ type MultiResolutionResponse struct {
 	ResolvedValues []string
 
 	// ResolvedReferences are the references of the request, or references to the objects that the selector has chosen,
-	// sorted by name. They may share memory with the request.
+	// sorted by name. ResolvedReferences may share memory with the request.
 	ResolvedReferences []commonv1.NamespacedReference
 }
 
@@ -121,19 +123,21 @@ type APIResolver struct {
 	from client.Object
 }
 
-// NewAPIResolver returns a resolver for the references of the object from, which is usually a resource.Managed. The
-// resolver reads with c. If c is a Recorder, the resolver finds cycles, and from is enqueued when a referent changes.
-// The resolver does not change from.
+// NewAPIResolver returns a resolver for the references of an object. The argument named "from" is this object, usually
+// a resource.Managed. The resolver reads with the argument c. If c is a Recorder, the resolver finds cycles, and the
+// object is enqueued when a referent changes. The resolver does not change the object.
 func NewAPIResolver(c client.Reader, from client.Object) *APIResolver {
 	return &APIResolver{c: c, from: from}
 }
 
-// Resolve returns the value of the reference or selector of the request. If there is a current value, Resolve returns
-// it without a read, unless the policy is Always.
+// Resolve returns the value of the reference or selector in the request. If the request has a current value, Resolve
+// returns the current value without a read. The exception is the policy Always, with which Resolve always reads the
+// referent.
 //
-// A selector chooses among the objects that match it, are not being deleted and allow the reference. It never chooses
-// the referring object. Unless its policy is Always, it chooses the same object as before if this object is still among
-// them. Otherwise it chooses the object whose name sorts first.
+// A selector has candidates: the objects that match the selector, are not being deleted and allow the reference. The
+// referring object is never a candidate. The selector chooses the candidate whose name sorts first. There is one
+// exception: without the policy Always, the selector chooses the same object as before if this object is still a
+// candidate.
 //
 // For an error, the response contains the current value. The error is an IsWaiting error, an IsRefused error or a
 // failed read. An unknown policy is refused even if there is a current value. If an optional reference's referent is
@@ -182,8 +186,8 @@ func applyPolicy(
 	return rsp, nil
 }
 
-// ResolveMultiple is like Resolve, but for several referents. A selector chooses all candidates, and all required
-// references must have a value.
+// ResolveMultiple is like Resolve, but for several referents. A selector chooses all objects that Resolve could choose.
+// All required references must have a value.
 func (r *APIResolver) ResolveMultiple(
 	ctx context.Context, req MultiResolutionRequest,
 ) (MultiResolutionResponse, error) {

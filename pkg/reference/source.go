@@ -21,12 +21,13 @@ import (
 // created.
 const referentPriority = -10
 
-// Source returns a source for the tracker's controller. After the controller has started it, the source watches each
-// kind that an owner reads, with the informers of the cache. It enqueues the owners that have read a changed object.
+// Source returns a source for the tracker's controller. After the controller has started the source, the source watches
+// each kind that an owner reads, with the informers of the cache. When an object changes, the source enqueues the
+// owners that have read this object.
 //
-// If the cache removes an informer, because its kind is not served for a while, the source uses the new informer within
-// ten seconds. The source stops with the controller, and does not remove informers, because others may use them. A
-// controller that is started again needs a new source of the same tracker.
+// If the cache removes an informer, because the kind is not served for a while, the source uses the new informer within
+// ten seconds. The source stops with the controller. It does not remove informers, because others may use the
+// informers. A controller that is started again needs a new source of the same tracker.
 func (t *Tracker) Source(c cache.Cache) source.TypedSource[reconcile.Request] {
 	return &trackerSource{tracker: t, cache: c}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // A Tracker records which referents the objects of one controller read to resolve their references. These objects are
-// called owners. When a referent changes, the Tracker enqueues its owners.
+// called owners. When a referent changes, the Tracker enqueues the owners that have read this referent.
 //
 // The Tracker records only the reads of the last pass of each owner. With the policy IfNotPresent, an owner whose
 // references are resolved reads nothing, so it uses no memory and is not enqueued. With the policy Always, an owner
@@ -61,18 +61,19 @@ type listReaders struct {
 // A TrackerOption configures a Tracker.
 type TrackerOption func(t *Tracker)
 
-// WithGraph sets a graph that several trackers share. By default each tracker has its own graph, which finds cycles
-// within one kind.
+// WithGraph sets a graph that several trackers share. By default each tracker has its own graph, and only cycles within
+// one kind are found.
 func WithGraph(g *Graph) TrackerOption {
 	return func(t *Tracker) { t.graph = g }
 }
 
-// WithLogger sets the logger for errors of watches. The default discards them.
+// WithLogger sets the logger for errors of watches. By default these errors are not logged.
 func WithLogger(l logging.Logger) TrackerOption {
 	return func(t *Tracker) { t.log = l }
 }
 
-// NewTracker returns a tracker for one controller. The scheme must contain the types that its owners read.
+// NewTracker returns a tracker for one controller. The scheme must contain the types of all objects that are read to
+// resolve references.
 func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 	t := &Tracker{
 		scheme:  scheme,
@@ -89,8 +90,8 @@ func NewTracker(scheme *runtime.Scheme, o ...TrackerOption) *Tracker {
 	return t
 }
 
-// Reader returns a Recorder for one pass of the owner. The Recorder reads with r and records the reads. Call
-// Recorder.Done at the end of the pass.
+// Reader returns a Recorder for one pass of the owner. The Recorder reads with the argument r and records the reads.
+// Call Recorder.Done at the end of the pass.
 func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,8 +100,8 @@ func (t *Tracker) Reader(owner types.NamespacedName, r client.Reader) *Recorder 
 	return &Recorder{tracker: t, owner: owner, reader: r, pass: t.passes}
 }
 
-// Forget removes an owner. Call it when the owner does not exist any more. If a pass of the owner has not ended, its
-// later reads are still recorded.
+// Forget removes an owner. Call it when the owner does not exist any more. If a pass of the owner has not ended, the
+// later reads of this pass are still recorded.
 func (t *Tracker) Forget(owner types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,7 +14,7 @@ func FromPtrValues(v []*string) []string { return all(v, FromPtrValue) }
 // ToPtrValues returns pointers to the values, in the same order. For an empty value it returns nil.
 func ToPtrValues(v []string) []*string { return all(v, ToPtrValue) }
 
-// FromFloatPtrValue returns the number to which v points as a string, or "" if v is nil.
+// FromFloatPtrValue returns, as a string, the number to which v points. If v is nil, it returns "".
 func FromFloatPtrValue(v *float64) string { return from(v, formatFloat) }
 
 // ToFloatPtrValue returns a pointer to the number in v, or nil if v is not a number.
@@ -26,7 +26,7 @@ func FromFloatPtrValues(v []*float64) []string { return all(v, FromFloatPtrValue
 // ToFloatPtrValues applies ToFloatPtrValue to each value.
 func ToFloatPtrValues(v []string) []*float64 { return all(v, ToFloatPtrValue) }
 
-// FromIntPtrValue returns the number to which v points as a string, or "" if v is nil.
+// FromIntPtrValue returns, as a string, the number to which v points. If v is nil, it returns "".
 func FromIntPtrValue(v *int64) string { return from(v, formatInt) }
 
 // ToIntPtrValue returns a pointer to the number in v, or nil if v is not an integer.

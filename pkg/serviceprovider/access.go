@@ -12,16 +12,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// An AdvancedProvider requests access to any number of clusters of an object, which it distinguishes by ID. Each method
-// gets additional data: one value per AdditionalDataGenerator. The methods may be called concurrently for different
-// objects. Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An AdvancedProvider may also
-// implement AccessWatcher and ClusterChecker.
+// An AdvancedProvider requests access to any number of clusters of an object, and distinguishes these clusters by ID.
+// Each method gets additional data: one value per AdditionalDataGenerator. The methods may be called concurrently for
+// different objects. Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An AdvancedProvider
+// may also implement AccessWatcher and ClusterChecker.
 type AdvancedProvider interface {
 	// Access returns the connection to the cluster with the ID. Call it after Reconcile has returned an empty result.
 	Access(ctx context.Context, request reconcile.Request, id string, data ...any) (Access, error)
 
-	// AccessRequest returns the AccessRequest for the cluster with the ID. If it does not exist, the error is a Kubernetes
-	// not-found error with the name of the AccessRequest. This error may also wrap ErrAccessWithdrawn.
+	// AccessRequest returns the AccessRequest for the cluster with the ID. If the AccessRequest does not exist, the error
+	// is a Kubernetes not-found error with the name of the AccessRequest. This error may also wrap ErrAccessWithdrawn.
 	AccessRequest(
 		ctx context.Context, request reconcile.Request, id string, data ...any,
 	) (*clustersv1alpha1.AccessRequest, error)
@@ -36,7 +36,8 @@ type AdvancedProvider interface {
 }
 
 // An AdditionalDataGenerator computes additional data of an object for an AdvancedProvider. The reconciler calls it in
-// each pass, including the passes of a deletion. The reconciler reports its error like an error of the provider.
+// each pass, including the passes of a deletion. The reconciler reports an error of the generator like an error of the
+// AdvancedProvider.
 type AdditionalDataGenerator[T API] func(ctx context.Context, obj T) (any, error)
 
 // A SimpleProviderAdapter makes a ClusterAccessProvider usable as an AdvancedProvider. It ignores additional data. If
@@ -86,7 +87,7 @@ func (a SimpleProviderAdapter) AccessRequest(
 	}
 }
 
-// Reconcile requests access.
+// Reconcile requests access to all clusters of an object.
 func (a SimpleProviderAdapter) Reconcile(
 	ctx context.Context, request reconcile.Request, _ ...any,
 ) (reconcile.Result, error) {
@@ -102,7 +103,7 @@ func (a SimpleProviderAdapter) CheckClusters(ctx context.Context, request reconc
 	return nil
 }
 
-// ReconcileDelete releases access.
+// ReconcileDelete releases the access that Reconcile has requested.
 func (a SimpleProviderAdapter) ReconcileDelete(
 	ctx context.Context, request reconcile.Request, _ ...any,
 ) (reconcile.Result, error) {
@@ -137,7 +138,7 @@ func asAdapter(p AdvancedProvider) (SimpleProviderAdapter, bool) {
 }
 
 // SecretKeyOf returns the key of the Secret that contains the kubeconfig of a granted AccessRequest. If the
-// AccessRequest is nil or names no Secret, it returns the zero key.
+// AccessRequest is nil or names no Secret, SecretKeyOf returns the zero key.
 func SecretKeyOf(r *clustersv1alpha1.AccessRequest) client.ObjectKey {
 	if r == nil || r.Status.SecretRef == nil {
 		return client.ObjectKey{}

@@ -54,46 +54,48 @@ type Config interface {
 // A Reconciler implements the service; the documentation also calls it the domain. Its methods may be called
 // concurrently for different objects.
 //
-// The object and the configuration are copies. The runtime stores changes of the status of the object, even if the
-// method returns an error. It ignores all other changes. A method that updates the object itself must do so before it
-// changes the status, because the response of the API server replaces the object in memory.
+// The object and the configuration that a method receives are copies. The runtime stores changes of the status of the
+// object, even if the method returns an error. The runtime ignores all other changes of the copies. A method that sends
+// an update of the object to the API server must do so before the method changes the status. The reason is that the
+// response of the API server replaces the object in memory.
 //
-// The runtime removes secret values from the messages of conditions, and shortens each message to 1 KiB. It handles a
-// panic of a method like a returned error.
+// The runtime removes secret values from the messages of conditions, and shortens each message to 1 KiB. The runtime
+// handles a panic of a method like a returned error.
 type Reconciler[T API, C Config] interface {
-	// CreateOrUpdate creates or updates the service. The runtime calls it when the object, its configuration or its access
-	// may have changed, and at the poll interval. It requeues the object after the shortest of these times: RequeueAfter
-	// of the result, the poll interval and the remaining validity of the credentials.
+	// CreateOrUpdate creates or updates the service. The runtime calls CreateOrUpdate when the object, its configuration
+	// or its access may have changed, and at the poll interval. The runtime requeues the object after the shortest of
+	// these times: RequeueAfter of the result, the poll interval and the remaining validity of the credentials.
 	CreateOrUpdate(ctx context.Context, obj T, config C, clusters ClusterContext) (ctrl.Result, error)
 
-	// Delete deletes the service. The runtime calls it again until it returns an empty result and no error, which means
-	// that nothing is left. After that the runtime does not call it any more. It also does not call Delete while a
-	// previous runtime releases access.
+	// Delete deletes the service. The runtime calls Delete again until Delete returns an empty result and no error, which
+	// means that nothing is left. After that the runtime does not call Delete any more. The runtime also does not call
+	// Delete while a previous runtime (which the provider used before this one) releases access.
 	Delete(ctx context.Context, obj T, config C, clusters ClusterContext) (ctrl.Result, error)
 }
 
-// A SecretWatcher is a Reconciler that refers to Secrets on the platform cluster. SecretNamespace sets the namespace of
-// the watched Secrets. The runtime reads a Secret when it changes, and does not cache it. A deleted Secret has only
-// metadata. If the runtime cannot read a Secret, it requeues all objects and does not call the method.
+// A SecretWatcher is a Reconciler that refers to Secrets on the platform cluster. APIReconcilerBuilder.SecretNamespace
+// sets the namespace of the watched Secrets. The runtime reads a Secret when it changes, and does not cache it. A
+// deleted Secret has only metadata. If the runtime cannot read a Secret, it requeues all objects and does not call
+// IsReferencedSecret.
 type SecretWatcher[PC Config] interface {
-	// IsReferencedSecret reports whether a change of the Secret requeues all objects. While there is no configuration, pc
-	// is the zero value, which is nil for a pointer.
+	// IsReferencedSecret reports whether a change of the Secret requeues all objects. The argument pc is the
+	// configuration. While there is no configuration, pc is the zero value, which is nil for a pointer.
 	IsReferencedSecret(ctx context.Context, secret *corev1.Secret, pc PC) bool
 }
 
-// A SecretMapper is a Reconciler that determines which objects use a Secret. It is otherwise like a SecretWatcher. If a
-// Reconciler implements both interfaces, the runtime uses only SecretMapper.
+// A SecretMapper is a Reconciler that determines which objects use a Secret. In all other respects a SecretMapper is
+// like a SecretWatcher. If a Reconciler implements both interfaces, the runtime uses only SecretMapper.
 type SecretMapper[PC Config] interface {
-	// ObjectsForSecret returns the requests of the objects that a change of the Secret requeues. While there is no
-	// configuration, pc is the zero value, which is nil for a pointer.
+	// ObjectsForSecret returns the requests of the objects that a change of the Secret requeues. The argument pc is the
+	// configuration. While there is no configuration, pc is the zero value, which is nil for a pointer.
 	ObjectsForSecret(ctx context.Context, secret *corev1.Secret, pc PC) []reconcile.Request
 }
 
-// A ConfigMapWatcher is a Reconciler that refers to ConfigMaps on the platform cluster. ConfigMapNamespace sets the
-// namespace of the watched ConfigMaps.
+// A ConfigMapWatcher is a Reconciler that refers to ConfigMaps on the platform cluster.
+// APIReconcilerBuilder.ConfigMapNamespace sets the namespace of the watched ConfigMaps.
 type ConfigMapWatcher[PC Config] interface {
-	// IsReferencedConfigMap reports whether a change of the ConfigMap requeues all objects. While there is no
-	// configuration, pc is the zero value, which is nil for a pointer.
+	// IsReferencedConfigMap reports whether a change of the ConfigMap requeues all objects. The argument pc is the
+	// configuration. While there is no configuration, pc is the zero value, which is nil for a pointer.
 	IsReferencedConfigMap(ctx context.Context, configMap *corev1.ConfigMap, pc PC) bool
 }
 
@@ -110,7 +112,8 @@ const (
 )
 
 // A ClusterContext contains the connections to the clusters of one object. It does not contain the platform cluster and
-// the onboarding cluster, because all objects share these. Pass these two to the constructor of the Reconciler.
+// the onboarding cluster, because all objects share these two clusters. Pass the two clusters to the constructor of the
+// Reconciler.
 type ClusterContext struct {
 	// MCPCluster is the connection to the control plane of the user.
 	MCPCluster *clusters.Cluster
@@ -137,12 +140,12 @@ func (c ClusterContext) Cluster(id string) (*clusters.Cluster, bool) {
 }
 
 // Revision returns the revision of the connection to the cluster with the ID. Reconcilers that keep state per
-// connection compare it: see clusters.Manager. It is empty if the access provider has no revisions.
+// connection compare the revision: see clusters.Manager. The revision is empty if the access provider has no revisions.
 func (c ClusterContext) Revision(id string) clusters.Revision { return c.all[id].Revision }
 
-// Ref returns the cluster with the ID as an argument for the methods of a clusters.Manager. The provider of this
-// manager must identify connections by Access.Key. Ref returns the zero value if the object does not have the cluster,
-// or if the access provider sets no Key.
+// Ref returns the cluster with the ID as an argument for the methods of a clusters.Manager. The provider of the
+// clusters.Manager must identify connections by Access.Key. Ref returns the zero value if the object does not have the
+// cluster, or if the access provider sets no Key.
 func (c ClusterContext) Ref(id string) clusters.Ref {
 	a := c.all[id]
 	if a.Key == (clusters.Key{}) {
@@ -153,7 +156,7 @@ func (c ClusterContext) Ref(id string) clusters.Ref {
 }
 
 // A ClusterAccessProvider requests access to the clusters of an object. Its methods may be called concurrently for
-// different objects. The request names the object on the onboarding cluster.
+// different objects. The argument request of each method names the object on the onboarding cluster.
 //
 // Errors to branch on are ErrAccessDenied, ErrClusterGone and ErrAccessNotOwned. An access provider may also implement
 // AccessDetailer, AccessWatcher and ClusterChecker.
@@ -193,12 +196,12 @@ type Access struct {
 	// Revision is the revision of the connection. It is empty if the provider has no revisions.
 	Revision clusters.Revision
 
-	// Key is the key of the connection at its source, such as a clusters.Cache. UID is the UID of the AccessRequest. It
-	// distinguishes two connections with the same Key. Key and UID are optional.
+	// Key is the key of the connection at its source, such as a clusters.Cache. UID is the UID of the AccessRequest. The
+	// UID distinguishes two connections with the same Key. Key and UID are optional.
 	Key clusters.Key
 	UID types.UID
 
-	// Expires is the time at which the credentials expire. The zero time means that it is unknown.
+	// Expires is the time at which the credentials expire. The zero time means that the time of expiry is unknown.
 	Expires time.Time
 }
 
@@ -220,7 +223,8 @@ type AccessWatcher interface {
 }
 
 // A ClusterChecker is a ClusterAccessProvider or an AdvancedProvider that creates clusters for objects. The runtime
-// calls it before Reconcile, for an object that is being deleted and whose status says that the service was created.
+// calls CheckClusters before Reconcile for an object that is being deleted, if the status of this object says that the
+// service was created.
 type ClusterChecker interface {
 	// CheckClusters returns ErrClusterGone if a cluster that was created for the object does not exist any more. In this
 	// case Reconcile would create another cluster, which does not contain the service.
@@ -240,16 +244,17 @@ var (
 	ErrAccessNotOwned = errors.New("the request for access has another owner")
 
 	// ErrAccessWithdrawn means that the AccessRequest does not exist any more, and that the cluster that was requested for
-	// it is being released. Providers that create clusters release access before clusters. They return ErrAccessWithdrawn
-	// together with the Kubernetes not-found error of AccessRequest and similar methods.
+	// it is being released. Providers that create clusters release access before clusters. In AccessRequest and similar
+	// methods, they return an error that wraps both ErrAccessWithdrawn and the Kubernetes not-found error.
 	//
-	// If the object has no other AccessRequest, its deletion continues as if an AccessRequest was being deleted. If
-	// ConditionServiceCreated is not True then, a previous runtime may have begun to release access, so Delete is not
-	// called.
+	// If the object has no other AccessRequest, the deletion of the object continues as if an AccessRequest was being
+	// deleted. If ConditionServiceCreated is not True in this case, Delete is not called. The reason is that a previous
+	// runtime (which the provider used before this one) may have begun to release access.
 	ErrAccessWithdrawn = errors.New("access to the cluster was released")
 )
 
-// A DeletionPolicy determines how a deletion continues if its configuration or a cluster does not exist.
+// A DeletionPolicy determines how the deletion of an object continues if the configuration or a cluster of the object
+// does not exist.
 type DeletionPolicy string
 
 // The policies.

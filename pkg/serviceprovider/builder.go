@@ -23,16 +23,16 @@ const OperationAnnotation = "openmcp.cloud/operation"
 
 // Values of the annotation.
 const (
-	// OperationIgnore pauses reconciliation, including a deletion.
+	// OperationIgnore pauses reconciliation. It also pauses a deletion, unless DeleteWhenPaused was called with true.
 	OperationIgnore = "ignore"
 
 	// OperationReconcile requests a reconcile now. The controller then removes the annotation.
 	OperationReconcile = "reconcile"
 )
 
-// An APIReconcilerBuilder builds an APIReconciler. Start with NewAPIReconcilerBuilder.
-// ClusterAccessReconciler or AdvancedClusterAccessReconciler, EmptyObjectProvider,
-// OnboardingCluster, PlatformCluster and Reconciler are required.
+// An APIReconcilerBuilder builds an APIReconciler. Start with NewAPIReconcilerBuilder. The calls of
+// EmptyObjectProvider, OnboardingCluster, PlatformCluster and Reconciler are required. A call of either
+// ClusterAccessReconciler or AdvancedClusterAccessReconciler is required as well.
 type APIReconcilerBuilder[T API, C Config] struct {
 	reconciler APIReconciler[T, C]
 
@@ -63,8 +63,8 @@ func (b *APIReconcilerBuilder[T, C]) ClusterAccessReconciler(car ClusterAccessPr
 	return b
 }
 
-// AdvancedClusterAccessReconciler sets the provider of access to the clusters of an object. Call it instead of
-// ClusterAccessReconciler if the provider needs additional data.
+// AdvancedClusterAccessReconciler sets the provider of access to the clusters of an object. If the provider needs
+// additional data, call AdvancedClusterAccessReconciler instead of ClusterAccessReconciler.
 func (b *APIReconcilerBuilder[T, C]) AdvancedClusterAccessReconciler(p AdvancedProvider) *APIReconcilerBuilder[T, C] {
 	b.reconciler.access = p
 
@@ -72,7 +72,7 @@ func (b *APIReconcilerBuilder[T, C]) AdvancedClusterAccessReconciler(p AdvancedP
 }
 
 // AdditionalDataGenerators sets the functions that compute the additional data for an AdvancedProvider. The provider
-// gets the data in the order of the functions. By default there are none.
+// gets the data in the order of the functions. By default there are no such functions.
 func (b *APIReconcilerBuilder[T, C]) AdditionalDataGenerators(
 	g ...AdditionalDataGenerator[T],
 ) *APIReconcilerBuilder[T, C] {
@@ -103,17 +103,17 @@ func (b *APIReconcilerBuilder[T, C]) PlatformCluster(c *clusters.Cluster) *APIRe
 	return b
 }
 
-// ProviderConfig sets the configuration that the controller uses until it receives another one over the channel of
-// SetupWithManager. By default there is none.
+// ProviderConfig sets the configuration that the controller uses at first. The controller uses this configuration until
+// it receives another one over the channel of SetupWithManager. By default there is no such configuration.
 func (b *APIReconcilerBuilder[T, C]) ProviderConfig(config C) *APIReconcilerBuilder[T, C] {
 	b.initial, b.hasInitial = config, !isNil(config)
 
 	return b
 }
 
-// EmptyConfigProvider sets the function that returns an empty configuration. If it is set, SetupWithManagerNamed
-// watches the configuration on the platform cluster that has the name of the controller. If it is not set, use a
-// ConfigSource or a channel.
+// EmptyConfigProvider sets the function that returns an empty configuration. If this function is set,
+// SetupWithManagerNamed watches one configuration on the platform cluster: the configuration whose name is the name of
+// the controller. If the function is not set, use a ConfigSource or a channel.
 func (b *APIReconcilerBuilder[T, C]) EmptyConfigProvider(emptyConfig func() C) *APIReconcilerBuilder[T, C] {
 	b.reconciler.newConfig = emptyConfig
 
@@ -190,9 +190,9 @@ func (b *APIReconcilerBuilder[T, C]) ControllerOptions(o controller.Options) *AP
 	return b
 }
 
-// Predicates sets predicates that select which changes of an object cause a reconcile. The default selects a deletion
-// and changes of the spec, the labels, the annotations and the finalizers of other controllers. It does not select
-// changes of the status.
+// Predicates sets predicates that select which changes of an object cause a reconcile. By default a deletion is
+// selected, and so are changes of the spec, the labels and the annotations. Changes of finalizers are selected if the
+// finalizers belong to other controllers. Changes of the status are not selected.
 func (b *APIReconcilerBuilder[T, C]) Predicates(p ...predicate.Predicate) *APIReconcilerBuilder[T, C] {
 	b.reconciler.watches.predicates = append([]predicate.Predicate(nil), p...)
 
@@ -207,8 +207,9 @@ func (b *APIReconcilerBuilder[T, C]) OnClusterGone(policy DeletionPolicy) *APIRe
 	return b
 }
 
-// WithoutConfig sets how a deletion continues if there is no configuration. It does not apply if this process has used
-// a configuration for the object before. The value is DeletionBlock (the default), DeletionOrphan or DeletionDelete.
+// WithoutConfig sets how a deletion continues if there is no configuration. The policy does not apply if this process
+// has used a configuration for the object before. The value is DeletionBlock (the default), DeletionOrphan or
+// DeletionDelete.
 func (b *APIReconcilerBuilder[T, C]) WithoutConfig(policy DeletionPolicy) *APIReconcilerBuilder[T, C] {
 	b.reconciler.deletion.withoutConfig = policy
 
@@ -230,8 +231,9 @@ func (b *APIReconcilerBuilder[T, C]) DeleteWhenPaused(deletes bool) *APIReconcil
 	return b
 }
 
-// Clock sets the clock and the random function, which returns numbers from 0 to 1. The random function determines the
-// jitter of the poll interval, which is up to a tenth of the interval. The defaults are the real clock and math/rand.
+// Clock sets the clock and the random function. The random function returns numbers from 0 to 1, and determines the
+// jitter of the poll interval. The jitter is at most a tenth of the poll interval. The defaults are the real clock and
+// math/rand.
 func (b *APIReconcilerBuilder[T, C]) Clock(c clock.PassiveClock, random func() float64) *APIReconcilerBuilder[T, C] {
 	b.reconciler.clock, b.reconciler.random = c, random
 

@@ -21,8 +21,8 @@ var (
 	// ErrConfigNotFound means that there is no configuration.
 	ErrConfigNotFound = errors.New("there is no configuration")
 
-	// ErrConfigTerminating means that the configuration is being deleted. ConfigFor returns it together with the
-	// configuration, because deletions of objects still use this configuration.
+	// ErrConfigTerminating means that the configuration is being deleted. ConfigFor returns this error together with the
+	// configuration, because deletions of objects still use the configuration.
 	ErrConfigTerminating = errors.New("the configuration is being deleted")
 
 	// ErrConfigNotLoaded means that the configuration has not been loaded yet. It is unknown whether a configuration
@@ -32,8 +32,8 @@ var (
 
 // A ConfigSource returns the configuration of an object. Its methods may be called concurrently.
 type ConfigSource[T API, C Config] interface {
-	// ConfigFor returns the configuration of an object. It must not modify obj. The caller does not modify the
-	// configuration. Errors to branch on are ErrConfigNotFound, ErrConfigTerminating and ErrConfigNotLoaded.
+	// ConfigFor returns the configuration of an object. It must not modify the argument obj. The caller does not modify
+	// the configuration. Errors to branch on are ErrConfigNotFound, ErrConfigTerminating and ErrConfigNotLoaded.
 	ConfigFor(ctx context.Context, obj T) (C, error)
 
 	// Source returns a source that requeues the objects whose configuration has changed. The function enqueue returns the
@@ -58,9 +58,10 @@ func (staticConfig[T, C]) Source(
 	return nil
 }
 
-// NamedConfig returns a source of one configuration for all objects: the cluster-scoped configuration with this name.
-// The function empty returns an empty object of its kind. The source reads from the cache of the cluster, so add the
-// cluster to the manager. If the cluster has no cache, as in tests, the source reads with the client.
+// NamedConfig returns a source of one configuration for all objects: the cluster-scoped configuration whose name is the
+// argument name. The argument empty is a function that returns an empty object of the configuration's kind. The source
+// reads from the cache of the cluster, so add the cluster to the manager. If the cluster has no cache, as in tests, the
+// source reads with the client.
 func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func() C) ConfigSource[T, C] {
 	mine := func(o client.Object) bool { return o.GetName() == name && o.GetNamespace() == "" }
 
@@ -76,10 +77,10 @@ func NamedConfig[T API, C Config](cl *clusters.Cluster, name string, empty func(
 	}}
 }
 
-// SelectedConfig returns a source that calls pick to select the configuration of an object from all configurations of a
-// cluster. If no configuration matches, pick returns ErrConfigNotFound or a nil configuration. It must not modify its
-// arguments. A change of a configuration requeues the objects that use it, and those for which pick now selects it. C
-// must be a pointer to a struct.
+// SelectedConfig returns a source that calls the function pick to select the configuration of an object from all
+// configurations of a cluster. If no configuration matches, pick returns ErrConfigNotFound or a nil configuration. The
+// function pick must not modify its arguments. A change of a configuration requeues two groups of objects: those that
+// use this configuration, and those for which pick now selects it. The type C must be a pointer to a struct.
 func SelectedConfig[T API, C Config](cl *clusters.Cluster, pick func(T, []C) (C, error)) ConfigSource[T, C] {
 	return &selectedConfig[T, C]{
 		cluster: cl, newConfig: newValue[C], filter: func(client.Object) bool { return true }, pick: pick,
@@ -184,8 +185,8 @@ type channelConfig[T API, C Config] struct {
 	removed bool
 }
 
-// ConfigFor returns the last received configuration. After the configuration was removed, ConfigFor returns it together
-// with an error, because deletions still use it.
+// ConfigFor returns the last received configuration. After the configuration was removed, ConfigFor still returns the
+// last received one, together with an error. Deletions of objects still use this configuration.
 func (r *channelConfig[T, C]) ConfigFor(context.Context, T) (C, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,8 +26,8 @@ type ConfigReconciler[T Config] struct {
 }
 
 // Reconcile sends the configuration over the channel. If the configuration does not exist or is being deleted,
-// Reconcile sends an event without an object. If the read fails, it sends nothing and returns the error. It blocks
-// until the event is received or the context ends.
+// Reconcile sends an event without an object. If the read fails, Reconcile sends nothing and returns the error.
+// Reconcile blocks until the event is received or the context ends.
 func (r *ConfigReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	config := r.newConfig()
 	var sent event.GenericEvent

@@ -17,9 +17,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/serviceprovider/internal/lifecycle"
 )
 
-// An APIReconciler reconciles the objects of a service. It implements what all services have in common, and calls a
-// Reconciler, which implements the service itself. Build one with NewAPIReconcilerBuilder. It is safe for concurrent
-// use with different objects.
+// An APIReconciler reconciles the objects of a service. An APIReconciler implements what all services have in common,
+// and calls a Reconciler, which implements the service itself. Build one with NewAPIReconcilerBuilder. An APIReconciler
+// is safe for concurrent use with different objects.
 type APIReconciler[T API, C Config] struct {
 	access     AdvancedProvider
 	generators []AdditionalDataGenerator[T]

@@ -23,8 +23,8 @@ const (
 	EventClusterAccessDenied event.Reason = "ClusterAccessDenied"
 
 	// EventClusterAccessMissing: access is requested again, because an AccessRequest of an object that is being deleted
-	// does not exist any more. If the controller was renamed, the requests under its former name remain on the platform:
-	// see clusteraccess.WithFormerNames.
+	// does not exist any more. If the controller was renamed, the requests under the former name of the controller remain
+	// on the platform: see clusteraccess.WithFormerNames.
 	EventClusterAccessMissing event.Reason = "ClusterAccessMissing"
 
 	// EventServiceOrphaned: the controller has released access and removed the finalizer without a call of Delete.

@@ -23,7 +23,7 @@ import (
 // SetupWithManager adds the controller to the manager of the onboarding cluster. The controller reads objects from the
 // cache of this manager. If Secrets, ConfigMaps or configurations of the platform cluster are watched, also add the
 // platform cluster to the manager. The controller uses the configurations that it receives over the channel, unless a
-// ConfigSource is set. The channel may be nil. SetupWithManager returns an error if the name is empty.
+// ConfigSource is set. The channel may be nil. SetupWithManager returns an error if the argument name is empty.
 func (r *APIReconciler[T, C]) SetupWithManager(
 	mgr ctrl.Manager, name string, providerConfigUpdates chan event.GenericEvent,
 ) error {
@@ -51,8 +51,9 @@ func (r *APIReconciler[T, C]) SetupWithManager(
 	return nil
 }
 
-// SetupWithManagerNamed calls SetupWithManager without a channel. If EmptyConfigProvider was called and ConfigSource
-// was not, the controller uses the configuration on the platform cluster that has the name of the controller.
+// SetupWithManagerNamed calls SetupWithManager without a channel. If EmptyConfigProvider was called, and ConfigSource
+// was not, the controller uses one configuration on the platform cluster: the configuration whose name is the name of
+// the controller.
 func (r *APIReconciler[T, C]) SetupWithManagerNamed(mgr ctrl.Manager, name string) error {
 	if r.newConfig != nil && r.usesChannel() {
 		r.configs = NamedConfig[T](r.platform, name, r.newConfig)

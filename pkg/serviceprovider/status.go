@@ -13,9 +13,9 @@ const (
 	// ConditionClusterAccessReady is True while there is access to all clusters.
 	ConditionClusterAccessReady = "ClusterAccessReady"
 
-	// ConditionServiceCreated is True if CreateOrUpdate was called, or may have been called. A deletion sets it to False
-	// before it releases access. While it is True, a deletion calls Delete. If the AccessRequests were deleted, the
-	// deletion first requests access again.
+	// ConditionServiceCreated is True if CreateOrUpdate was called, or may have been called. A deletion sets the condition
+	// to False before the deletion releases access. While the condition is True, a deletion calls Delete. If the
+	// AccessRequests were deleted in the meantime, the deletion first requests access again.
 	ConditionServiceCreated = "ServiceCreated"
 
 	// ConditionDeletionBlocked is True while a deletion waits for a change by a user or an
@@ -56,7 +56,7 @@ const (
 )
 
 // StatusProgressing reports that the service is not ready and is being reconciled. It sets the condition Ready, the
-// phase and the observed generation. Like the other functions, it does not change conditions of other types.
+// phase and the observed generation. It does not change conditions of other types.
 func StatusProgressing(obj API, reason, message string) {
 	setStatus(obj, metav1.ConditionFalse, reason, message, StatusPhaseProgressing)
 }

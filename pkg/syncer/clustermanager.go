@@ -31,8 +31,8 @@ type clusterManager struct {
 
 var _ manager.Manager = clusterManager{}
 
-// GetCache returns the cache that replaces the cluster's cache, or the cluster's cache if there is
-// none.
+// GetCache returns the cache that replaces the cluster's cache. If no cache replaces the cluster's cache, GetCache
+// returns the cluster's cache.
 func (t clusterManager) GetCache() ctrlcache.Cache {
 	if t.cache != nil {
 		return t.cache

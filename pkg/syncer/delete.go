@@ -13,9 +13,9 @@ import (
 // preconditions: if the object was changed or replaced since it was read, the error is a conflict.
 // It returns no error if the object does not exist.
 //
-// If the current pass found no virtual object, DeleteObject first reads the virtual object from the
-// API server. If it exists, or if another cluster answers, DeleteObject returns an error and
-// deletes nothing.
+// If the current pass found no virtual object, DeleteObject first reads the virtual object from the API server. If the
+// virtual object exists, or if another cluster responds at its address, DeleteObject returns an error and deletes
+// nothing.
 //
 // With LegacyOptions there are neither preconditions nor a live read.
 func DeleteObject(ctx *synccontext.SyncContext, pObj client.Object) (ctrl.Result, error) {

@@ -39,7 +39,7 @@ type LeaderElection struct {
 	// Default: the host name, which in a pod is the name of the pod.
 	Identity string
 
-	// LeaseDuration is how long other candidates wait after the last renewal that they observed. Then
+	// LeaseDuration is the time for which other candidates wait after the last renewal that they observed. After this time
 	// they take the lease. Default: 15 seconds.
 	LeaseDuration time.Duration
 
@@ -119,8 +119,8 @@ func withFence(config *rest.Config, lease *controller.Lease) *rest.Config {
 	return config
 }
 
-// RoundTrip always sends reads. It sends a write only before the lease expires; after that it
-// returns ErrNotLeader.
+// RoundTrip always sends reads. It sends a write only before the lease expires. After the lease has expired, it returns
+// ErrNotLeader for a write.
 func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || f.clock.Now().Before(f.lease.Deadline()) {
 		return f.next.RoundTrip(r)

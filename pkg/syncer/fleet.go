@@ -44,9 +44,9 @@ type Fleet[N ~string] struct {
 	controllers map[N]*sync.WaitGroup // per name: the controllers started last and all before them
 }
 
-// NewFleet returns a Fleet. newSyncer creates the syncer of one virtual cluster. In the context
-// that newSyncer receives, the suffix of host names and the target namespace are the name of the
-// virtual cluster. newSyncer may change the context before it uses it.
+// NewFleet returns a Fleet, which runs one syncer for each virtual cluster. The function newSyncer creates the syncer
+// of one virtual cluster from a RegisterContext. In this context, the suffix of host names and the target namespace are
+// the name of the virtual cluster. The function newSyncer may change the context before it uses the context.
 //
 // The caller starts the host cluster. The cache of the host must contain the namespaces of the host
 // objects.
@@ -74,9 +74,9 @@ func (f *Fleet[N]) Start(ctx context.Context) error {
 // Start until ctx ends. If a cluster with the same name was engaged before, the new syncer waits
 // until the former one has stopped. After the Fleet has stopped, Engage returns an error.
 //
-// Create the cluster from a configuration returned by Guard, which also detects that the virtual
-// cluster was restored. To detect that the host was restored, call clusters.OnRestored for its
-// configuration.
+// Create the argument virtual from a configuration that Guard has returned. Guard also detects that the virtual cluster
+// was restored to an earlier state. To detect a restore of the host, call clusters.OnRestored for the configuration of
+// the host.
 func (f *Fleet[N]) Engage(ctx context.Context, name N, virtual cluster.Cluster) error {
 	if err := f.ctx.Err(); err != nil {
 		return errors.Wrapf(err, "cannot engage the virtual cluster %q: the fleet has stopped", name)

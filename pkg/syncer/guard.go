@@ -18,18 +18,16 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// Guard returns a copy of a configuration that accepts lists and watches only from the cluster that
-// answers now. It also returns the UID that identifies this cluster, the UID of its kube-system
-// namespace.
+// Guard returns a copy of a client configuration that accepts lists and watches only from the cluster that responds
+// now. Guard also returns the UID that identifies this cluster: the UID of its kube-system namespace.
 //
-// Whenever a list or watch begins, the UID is read again before the response is returned. So a
-// cache is never filled by another cluster at the same address, or by the same cluster after it
-// lost its data. If the UID differs, every request fails with ErrVirtualClusterReplaced and is not
-// sent, until the original cluster answers again. Guard costs one request per list or watch that
-// begins.
+// Whenever a list or watch begins, the UID is read again before the response is returned. So a cache is never filled by
+// another cluster at the same address, or by the same cluster after it lost its data. If the UID differs, every request
+// fails with ErrVirtualClusterReplaced and is not sent. The failures end when the original cluster responds again.
+// Guard costs one request per list or watch that begins.
 //
-// If the cluster was restored to an earlier state, the caches of the configuration list everything
-// again, and a message is logged: see clusters.OnRestored.
+// If the cluster was restored to an earlier state, all caches that use the returned configuration list everything
+// again. A message is logged: see clusters.OnRestored.
 //
 // NewRegisterContext calls Guard for its virtual cluster. Use Guard for managers that you create
 // yourself.
@@ -71,9 +69,8 @@ type guardTransport struct {
 	next http.RoundTripper
 }
 
-// RoundTrip verifies the cluster before it returns a list or a watch. While another
-// cluster answers, it verifies the cluster before every request. It is safe for
-// concurrent use.
+// RoundTrip verifies the cluster before it returns a list or a watch. While another cluster responds, it verifies the
+// cluster before every request. It is safe for concurrent use.
 func (g guardTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if g.replaced.Load() {
 		if err := g.verify(r.Context()); err != nil {

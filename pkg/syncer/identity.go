@@ -15,9 +15,9 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrVirtualClusterReplaced is returned, wrapped, if the UID of the virtual cluster's kube-system
-// namespace is not the UID that was read at the start. Then another cluster answers at its address,
-// or the virtual cluster lost its data.
+// ErrVirtualClusterReplaced is returned, wrapped, if the UID of the virtual cluster's kube-system namespace is not the
+// UID that was read at the start. The cause is that another cluster responds at the address of the virtual cluster, or
+// that the virtual cluster lost its data.
 var ErrVirtualClusterReplaced = errors.New("another cluster answers in place of the virtual cluster")
 
 // errCacheStale ends a pass whose virtual cache differs from the API server. The event
@@ -45,12 +45,12 @@ func NewHostIdentity(ctx context.Context, reg *synccontext.RegisterContext) (*Ho
 // UID returns the UID of the host's kube-system namespace.
 func (h *HostIdentity) UID() types.UID { return h.check.uid }
 
-// Gone returns nil if the host has no object of this kind and name. It reads the object from the
-// API server, and verifies the identity of the host before and after this read. empty is an object
-// of the kind; Gone does not change it.
+// Gone returns nil if the host has no object of this kind and name. It reads the object from the API server, and
+// verifies the identity of the host before and after this read. The argument empty is an object of the kind; Gone does
+// not change it.
 //
-// If the object exists, the error is a conflict; a syncer that returns this error is requeued. If
-// another cluster answers, the error wraps ErrHostReplaced.
+// If the object exists, the error is a conflict; a syncer that returns this error is requeued. If another cluster
+// responds at the address of the host, the error wraps ErrHostReplaced.
 func (h *HostIdentity) Gone(ctx context.Context, empty client.Object, name types.NamespacedName) error {
 	err := h.check.confirm(ctx, empty, name, "")
 	if errors.Is(err, errCacheStale) {

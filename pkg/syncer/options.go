@@ -23,9 +23,8 @@ const (
 	// ConflictIgnore does not change the host object. The syncer emits no event.
 	ConflictIgnore ConflictPolicy = "Ignore"
 
-	// ConflictAdopt calls Sync for a host object without an owner, and for a host object whose owner
-	// is in another virtual cluster of the same name. A host object of another virtual object in this
-	// cluster remains a conflict.
+	// ConflictAdopt calls Sync for a host object without an owner, and for a host object whose owner is in another virtual
+	// cluster of the same name. A host object of another virtual object in the same virtual cluster remains a conflict.
 	ConflictAdopt ConflictPolicy = "Adopt"
 
 	// ConflictOverwrite calls Sync for any host object. Two virtual objects can then share a host
@@ -33,9 +32,8 @@ const (
 	ConflictOverwrite ConflictPolicy = "Overwrite"
 )
 
-// A UIDPolicy defines what the syncer does if a virtual object was deleted and recreated before the
-// syncer noticed the deletion. Then the host object has the UID of the former virtual object in its
-// annotations.
+// A UIDPolicy defines what the syncer does if a virtual object was deleted and recreated before the syncer noticed the
+// deletion. In this case the annotations of the host object contain the UID of the former virtual object.
 type UIDPolicy string
 
 // The UID policies. The empty value means UIDRecreate.
@@ -66,13 +64,12 @@ type Confirmation string
 
 // The confirmations. The empty value means ConfirmLive.
 const (
-	// ConfirmLive reads the virtual object from the virtual API server. Before and after this read, it
-	// compares the UID of the kube-system namespace with the UID at the start. This costs three
-	// requests per deletion.
+	// ConfirmLive reads the virtual object from the virtual API server. Before and after this read, the syncer compares
+	// the UID of the kube-system namespace with the UID at the start. These three reads cost three requests per deletion.
 	ConfirmLive Confirmation = "Live"
 
-	// ConfirmCached relies on the cache. If the virtual API server loses its data, all host objects
-	// are deleted, unless the manager uses a configuration returned by Guard.
+	// ConfirmCached relies on the cache. If the virtual API server loses its data, all host objects are deleted. The
+	// exception is a manager that uses a configuration that Guard has returned.
 	ConfirmCached Confirmation = "Cached"
 )
 

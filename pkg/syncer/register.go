@@ -19,10 +19,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// RegisterSyncer adds a controller for the syncer to the virtual manager. If the syncer is an
-// OptionsProvider, its options are used; otherwise the defaults are used. Both managers must have
-// been started. The error wraps translate.ErrKindNotServed if one of the clusters does not serve
-// the kind.
+// RegisterSyncer adds a controller for the syncer to the virtual manager. If the syncer is an OptionsProvider, the
+// options of the syncer are used; otherwise the default options are used. Both managers must have been started. The
+// error wraps translate.ErrKindNotServed if one of the clusters does not serve the kind.
 func RegisterSyncer(ctx *synccontext.RegisterContext, syncer Syncer) error {
 	var o Options
 	if p, ok := As[OptionsProvider](syncer); ok {

@@ -36,8 +36,8 @@ type RegisterOptions struct {
 	// Scheme contains the synchronized kinds. Default: the scheme of client-go.
 	Scheme *runtime.Scheme
 
-	// Name is the name of the virtual cluster, a DNS label. It is the suffix of host names. Virtual
-	// clusters that share a target namespace need different names.
+	// Name is the name of the virtual cluster, a DNS label. The name is also the suffix of host names. Virtual clusters
+	// that share a target namespace need different names.
 	Name string
 
 	// TargetNamespace is the namespace of the host objects. The cache of the host contains only this
@@ -52,15 +52,14 @@ type RegisterOptions struct {
 	// Default: "", no service.
 	ServiceName string
 
-	// SetOwner makes the service ServiceName the owner of host objects, so that they are garbage
-	// collected with it. Before a host object is created, the service is read again, at most once a
-	// second, because its UID changes if it is recreated. While the service does not exist, no host
-	// object is created.
+	// SetOwner makes the service ServiceName the owner of host objects, so that host objects are garbage collected with
+	// the service. Before a host object is created, the service is read again, at most once a second. The reason is that a
+	// recreated service has another UID. While the service does not exist, no host object is created.
 	SetOwner bool
 
-	// LeaderElection enables leader election, so that one of several processes syncs. It costs a
-	// request every two seconds and needs a permission. Default: nil, no election; then only one
-	// process may run.
+	// LeaderElection enables leader election, so that one of several processes syncs. The election costs a request every
+	// two seconds and needs permissions for leases: see LeaderElection. Default: nil, which means no election. Without an
+	// election only one process may run.
 	LeaderElection *LeaderElection
 
 	// HealthAddress is the bind address of /healthz and /readyz, such as ":8081". "" and "0" open no
@@ -71,9 +70,9 @@ type RegisterOptions struct {
 	// Default: "".
 	MetricsAddress string
 
-	// MetricsInsecure serves metrics without TLS and authorization. If it is false, metrics are served
-	// over TLS, with a self-signed certificate generated at every start. Then only clients that the
-	// host's API server allows to get /metrics may read them. Default: false.
+	// MetricsInsecure serves metrics without TLS and authorization. If MetricsInsecure is false, metrics are served over
+	// TLS, with a self-signed certificate that is generated at every start. In this case a client can read metrics only if
+	// the host's API server allows the client to get /metrics. Default: false.
 	MetricsInsecure bool
 }
 
@@ -86,9 +85,8 @@ func (o RegisterOptions) currentNamespace() string {
 // starts these managers. If the options enable probes, metrics or leader election, the context has
 // a third manager for them. Logs go to controller-runtime's logger.
 //
-// NewRegisterContext reads the identity of the virtual cluster, so that another cluster at its
-// address is detected later (see Guard). If the options name an owner, it reads the owner from the
-// host.
+// NewRegisterContext reads the identity of the virtual cluster, so that another cluster at its address is detected
+// later (see Guard). If the options name an owner of host objects, NewRegisterContext reads this owner from the host.
 //
 // If the API server of the host is restored to an earlier state, the manager of the host and the
 // Runner end with an error that wraps controller.ErrRestored. The next process lists everything

@@ -16,7 +16,7 @@ import (
 
 // Reasons of the events about virtual objects.
 const (
-	// ReasonSyncError means that synchronization failed. It is retried.
+	// ReasonSyncError means that synchronization failed. The synchronization is retried.
 	ReasonSyncError event.Reason = "SyncError"
 
 	// ReasonConflict means that the host name is taken by a host object that the virtual object does
@@ -24,8 +24,8 @@ const (
 	ReasonConflict event.Reason = "Conflict"
 )
 
-// ErrConflict is the conflict of a virtual object whose host name is taken by a host object that it
-// does not own. It is returned wrapped.
+// ErrConflict means that the host name of a virtual object is taken by a host object that the virtual object does not
+// own. ErrConflict is returned wrapped.
 var ErrConflict = errors.New("conflict")
 
 // A conflictError is an ErrConflict with a reason.

@@ -11,8 +11,8 @@ import (
 	synccontext "github.com/moorage-dev/moorage/pkg/syncer/context"
 )
 
-// ErrStarted is returned if a Runner has already been started. Start returns it as it is, Register
-// wraps it.
+// ErrStarted is returned if a Runner has already been started. Start returns ErrStarted unwrapped. Register returns an
+// error that wraps ErrStarted.
 var ErrStarted = errors.New("runner is started already")
 
 // A Runner initializes, registers and runs items, such as syncers. Create it with NewRunner, call
@@ -38,7 +38,7 @@ func NewRunner(ctx *synccontext.RegisterContext) *Runner {
 	return &Runner{reg: ctx, ready: make(chan struct{})}
 }
 
-// Register adds an item. It returns ErrStarted after Start.
+// Register adds an item. After Start, Register returns an error that wraps ErrStarted.
 func (r *Runner) Register(item Base) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,9 +57,9 @@ func (r *Runner) Ready() <-chan struct{} { return r.ready }
 // if the context ended. When it returns, all managers have stopped. A second call returns
 // ErrStarted.
 //
-// With a ProcessManager, Start first waits until this process is elected. Before that, it
-// initializes, reads and syncs nothing. Start returns an error if the process loses the election.
-// When the context ends, the lease is released after the other managers have stopped.
+// With a ProcessManager, Start first waits until this process is elected. Until then Start initializes, reads and syncs
+// nothing. Start returns an error if the process loses the election. When the context ends, the lease is released after
+// the other managers have stopped.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := r.markStarted(); err != nil {
 		return err

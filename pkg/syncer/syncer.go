@@ -13,13 +13,13 @@ import (
 // Base is the interface of every item that a Runner can register. An item also implements one or
 // more of the other interfaces of this package, which define what it does.
 type Base interface {
-	// Name returns the name of the item, which must be unique among the registered items. The names of
-	// its controller, its event source and its field manager are derived from it.
+	// Name returns the name of the item, which must be unique among the registered items. The names of the item's
+	// controller, event source and field manager are derived from this name.
 	Name() string
 }
 
-// A Syncer synchronizes objects of one kind. With several workers its methods are called
-// concurrently, but never for the same virtual name (the namespace and name of a virtual object).
+// A Syncer synchronizes objects of one kind. With several workers the methods are called concurrently. They are never
+// called concurrently for the same virtual name (the namespace and name of a virtual object).
 //
 // The results and errors of the methods are returned to the queue, with two exceptions. An API
 // conflict is requeued without an error. An error that persists until the object changes, such as
@@ -35,8 +35,8 @@ type Syncer interface {
 	// object.
 	SyncDown(ctx *synccontext.SyncContext, vObj client.Object) (ctrl.Result, error)
 
-	// Sync is called if both objects exist. It usually copies the spec to the host object and the
-	// status to the virtual object. It has to compare the objects, because it does not get the event.
+	// Sync is called if both objects exist. Sync usually copies the spec to the host object and the status to the virtual
+	// object. It has to compare the objects, because it does not get the event that caused the pass.
 	Sync(ctx *synccontext.SyncContext, pObj client.Object, vObj client.Object) (ctrl.Result, error)
 }
 
@@ -118,8 +118,8 @@ type Wrapper interface {
 	Unwrap() any
 }
 
-// As returns v as T if v implements T. Otherwise it tries the value that v wraps (see Wrapper), and
-// so on. It returns false if none of these values implements T.
+// As returns the argument v as T if v implements T. Otherwise As tries the value that v wraps (see Wrapper), and then
+// the value that this one wraps, and so on. It returns false if none of these values implements T.
 func As[T any](v any) (T, bool) {
 	for v != nil {
 		if found, ok := v.(T); ok {

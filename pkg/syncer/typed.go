@@ -26,8 +26,8 @@ type TypedUpSyncer[T client.Object] interface {
 	SyncUp(ctx *synccontext.SyncContext, pObj T) (ctrl.Result, error)
 }
 
-// FromTyped returns a Syncer that calls s. obj determines the kind; FromTyped does not change it.
-// For the returned Syncer, As finds exactly the optional interfaces that s implements. A
+// FromTyped returns a Syncer that calls the argument s. The argument obj determines the kind; FromTyped does not change
+// obj. For the returned Syncer, the function As finds exactly the optional interfaces that s implements. A
 // TypedUpSyncer is found as an UpSyncer.
 func FromTyped[T client.Object](obj T, s Typed[T]) Syncer {
 	t := typed[T]{Typed: s, obj: obj}

@@ -33,13 +33,13 @@ const (
 // discovery does not list the kind for this user.
 var ErrKindNotServed = errors.New("kind is not served")
 
-// EnsureCRDFromPhysicalCluster copies the CRD of a kind from the host to the virtual cluster, and
-// waits until the virtual cluster serves the kind. It changes nothing if the virtual cluster serves
-// the kind already. The error wraps ErrKindNotServed if the host does not serve the kind.
+// EnsureCRDFromPhysicalCluster copies the CRD of a kind from the host to the virtual cluster, and waits until the
+// virtual cluster serves the kind. If the virtual cluster serves the kind already, nothing is changed. The error wraps
+// ErrKindNotServed if the host does not serve the kind.
 //
-// The copy differs from the CRD of the host. It has no conversion webhook, because the webhook is a
-// service of the host; a CRD with a webhook is copied with the requested version only. It has only
-// one annotation, the approval of protected API groups. It never preserves unknown fields.
+// The copy differs from the CRD of the host. The copy has no conversion webhook, because the webhook is a service of
+// the host. If the CRD of the host has a conversion webhook, the copy contains only the requested version. The only
+// annotation that is copied is the approval of protected API groups. The copy never preserves unknown fields.
 func EnsureCRDFromPhysicalCluster(
 	ctx context.Context, pConfig, vConfig *rest.Config, groupVersionKind schema.GroupVersionKind,
 ) error {

@@ -6,10 +6,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The default names of a process that serves one virtual cluster, and the labels of host objects.
-// They are variables because plugins set them. Set them before anything is started: they are not
-// safe for concurrent writes. If a RegisterContext has its own Names, Suffix and Owner are not
-// used.
+// The default names of a process that serves one virtual cluster, and the labels of host objects. They are variables
+// because plugins set them. Set the variables before anything is started, because they are not safe for concurrent
+// writes. If a RegisterContext has its own Names, Suffix and Owner are not used.
 var (
 	// NamespaceLabel is the key of the label with the namespace of the virtual object.
 	NamespaceLabel = "vcluster.loft.sh/namespace"
@@ -49,10 +48,9 @@ func PhysicalNameClusterScoped(name, physicalNamespace string) string {
 	return Default().PhysicalNameClusterScoped(name, physicalNamespace)
 }
 
-// GetOwnerReference returns an owner reference from a host object to Owner. It returns nil if Owner
-// is nil or has no name or UID. object is the virtual object and may be nil. If object has a
-// controller, the reference is a controller reference, so that no other controller adopts the host
-// object.
+// GetOwnerReference returns an owner reference from a host object to Owner. It returns nil if Owner is nil, or if Owner
+// has no name or no UID. The argument object is the virtual object and may be nil. If the virtual object has a
+// controller, the reference is a controller reference, so that no other controller adopts the host object.
 func GetOwnerReference(object client.Object) []metav1.OwnerReference {
 	if Owner == nil || Owner.GetName() == "" || Owner.GetUID() == "" {
 		return nil

@@ -35,15 +35,15 @@ type Names struct {
 	// part of host names and of the value of MarkerLabel. It is required.
 	Suffix string
 
-	// Owner owns the host objects in its namespace, so that they are garbage collected with it.
-	// Default: nil, no owner.
+	// Owner owns the host objects in its own namespace, so that these host objects are garbage collected with the Owner.
+	// Default: nil, which means no owner.
 	Owner client.Object
 
 	// Prefix is the prefix of names of cluster-scoped host objects. Default: "vcluster".
 	Prefix string
 
-	// Cluster is the UID of the virtual cluster's kube-system namespace. It is written to host
-	// objects, to detect another cluster at the same address. Default: "", which writes no UID.
+	// Cluster is the UID of the virtual cluster's kube-system namespace. The UID is written to host objects, to detect
+	// another cluster at the same address. Default: "", which means that no UID is written.
 	Cluster string
 }
 
@@ -57,8 +57,8 @@ func (n Names) PhysicalName(name, namespace string) string {
 	return SafeConcatName(name, separator, namespace, separator, n.Suffix)
 }
 
-// PhysicalNameClusterScoped returns the host name of a cluster-scoped object, or "" for an empty
-// name. physicalNamespace is the host namespace of the virtual cluster.
+// PhysicalNameClusterScoped returns the host name of a cluster-scoped object, or "" for an empty name. The argument
+// physicalNamespace is the host namespace of the virtual cluster.
 func (n Names) PhysicalNameClusterScoped(name, physicalNamespace string) string {
 	if name == "" {
 		return ""
@@ -70,8 +70,8 @@ func (n Names) PhysicalNameClusterScoped(name, physicalNamespace string) string 
 	return SafeConcatName(prefix, name, separator, physicalNamespace, separator, n.Suffix)
 }
 
-// ClusterMarker returns the value of MarkerLabel for cluster-scoped host objects. The value
-// contains physicalNamespace, because suffixes are unique only within a host namespace.
+// ClusterMarker returns the value of MarkerLabel for cluster-scoped host objects. The value contains the argument
+// physicalNamespace, because suffixes are unique only within a host namespace.
 func (n Names) ClusterMarker(physicalNamespace string) string {
 	return SafeConcatName(physicalNamespace, separator, n.Suffix)
 }

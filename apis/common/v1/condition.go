@@ -27,12 +27,12 @@ const (
 	// condition is only written if a repeated creation may create a second external resource.
 	TypeCreated ConditionType = "Created"
 
-	// TypeReconciling is True while the reconciler still makes progress without a user's action. It is only written if
-	// the provider enables it.
+	// TypeReconciling is True while the reconciler still makes progress without a user's action. The condition is only
+	// written if the provider enables it.
 	TypeReconciling ConditionType = "Reconciling"
 
-	// TypeStalled is True while the reconciler makes no progress until a user changes something. It is only written if the
-	// provider enables it.
+	// TypeStalled is True while the reconciler makes no progress until a user changes something. The condition is only
+	// written if the provider enables it.
 	TypeStalled ConditionType = "Stalled"
 )
 
@@ -99,25 +99,26 @@ const (
 	ReasonReferenceRefused ConditionReason = "ReferenceRefused"
 
 	// ReasonConnectionSecretNotOwned: the Secret that the object names for its connection details belongs to another
-	// owner. The provider does not change it. If the Secret has no controller, the message explains how to assign it to
-	// the object.
+	// owner. The provider does not change it. If the Secret has no controller, the message explains how to assign the
+	// Secret to the object.
 	ReasonConnectionSecretNotOwned ConditionReason = "ConnectionSecretNotOwned"
 
 	// ReasonBackendChanged: the connection leads to another external system than the one that has the resource. The other
 	// external system is not called until the user allows it.
 	ReasonBackendChanged ConditionReason = "BackendChanged"
 
-	// ReasonMarksNotStored: the API server accepted a write, but did not store its annotations, its finalizer or the
-	// labels of an initializer. Without these, nothing may be created. An admission webhook, a policy or a proxy removes
-	// them.
+	// ReasonMarksNotStored: the API server accepted a write, but did not store all marks in the write: the annotations,
+	// the finalizer or the labels of an initializer. Without these marks, nothing may be created. An admission webhook, a
+	// policy or a proxy removes the marks.
 	ReasonMarksNotStored ConditionReason = "MarksNotStored"
 
-	// ReasonClientPanicked: a function of the provider panicked, which is a defect of the provider. It is a method of the
-	// client of the external system, or an option of the reconciler.
+	// ReasonClientPanicked: a function of the provider panicked, which is a defect of the provider. The function is a
+	// method of the provider's client for the external system, or an option of the reconciler.
 	ReasonClientPanicked ConditionReason = "ClientPanicked"
 
 	// ReasonCallOverdue: a function of the provider has not returned although its deadline has passed, which is a defect
-	// of the provider. It is a method of the client of the external system, or an option of the reconciler.
+	// of the provider. The function is a method of the provider's client for the external system, or an option of the
+	// reconciler.
 	ReasonCallOverdue ConditionReason = "CallOverdue"
 
 	// ReasonThrottled: the external system, or the configured limit of requests to it, allows fewer requests than are
@@ -140,11 +141,11 @@ const (
 const ReasonObserved ConditionReason = "Observed"
 
 // ReasonUnresolved is a reason of TypeCreated. The result of a creation is unknown, or no observation has found the
-// resource. The message of TypeSynced asks the user to resolve it. The status is Unknown.
+// resource. The message of TypeSynced asks the user to resolve the creation. The status of TypeCreated is Unknown.
 const ReasonUnresolved ConditionReason = "Unresolved"
 
 // ReasonGivenUp is a reason of TypeCreated: a user has declared that it is safe to create the resource again. The
-// status is False.
+// status of TypeCreated is False.
 const ReasonGivenUp ConditionReason = "GivenUp"
 
 // Reasons of TypeUpToDate.
@@ -189,7 +190,7 @@ type Condition struct {
 }
 
 // Equal reports whether both conditions have the same type, status, reason and message. If both conditions have an
-// ObservedGeneration, Equal compares it too. LastTransitionTime is ignored.
+// ObservedGeneration, Equal compares their generations too. LastTransitionTime is ignored.
 func (c Condition) Equal(other Condition) bool {
 	return c.Type == other.Type &&
 		c.Status == other.Status &&

@@ -25,8 +25,8 @@ func NewConditionedStatus(c ...Condition) *ConditionedStatus {
 	return s
 }
 
-// GetCondition returns the condition of the supplied type. If there is none, it returns a condition whose status is
-// Unknown.
+// GetCondition returns the condition of the supplied type. If the status has no condition of this type, GetCondition
+// returns a condition whose status is Unknown.
 func (s *ConditionedStatus) GetCondition(ct ConditionType) Condition {
 	if i := s.index(ct); i >= 0 {
 		return s.Conditions[i]

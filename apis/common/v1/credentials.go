@@ -11,18 +11,17 @@ const (
 	// CredentialsSourceNone needs no credentials.
 	CredentialsSourceNone CredentialsSource = "None"
 
-	// CredentialsSourceSecret takes them from a key of a Secret.
+	// CredentialsSourceSecret takes the credentials from a key of a Secret.
 	CredentialsSourceSecret CredentialsSource = "Secret"
 
-	// CredentialsSourceInjectedIdentity leaves them to the client of the
-	// external system, which finds those of the provider by itself.
+	// CredentialsSourceInjectedIdentity supplies no credentials. The client of the external system finds the credentials
+	// of the provider by itself.
 	CredentialsSourceInjectedIdentity CredentialsSource = "InjectedIdentity"
 
-	// CredentialsSourceEnvironment takes them from an environment variable of
-	// the provider.
+	// CredentialsSourceEnvironment takes the credentials from an environment variable of the provider.
 	CredentialsSourceEnvironment CredentialsSource = "Environment"
 
-	// CredentialsSourceFilesystem takes them from a file of the provider.
+	// CredentialsSourceFilesystem takes the credentials from a file of the provider.
 	CredentialsSourceFilesystem CredentialsSource = "Filesystem"
 )
 

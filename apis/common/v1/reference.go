@@ -73,8 +73,7 @@ const (
 	// value follows its referent.
 	ResolvePolicyAlways ResolvePolicy = "Always"
 
-	// ResolvePolicyIfNotPresent resolves it only while there is no value. It
-	// is the default.
+	// ResolvePolicyIfNotPresent resolves the reference only while there is no value. It is the default.
 	ResolvePolicyIfNotPresent ResolvePolicy = "IfNotPresent"
 )
 

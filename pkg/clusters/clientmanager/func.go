@@ -4,8 +4,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A ClientManagerOf is a ClientManager of clusters of type O. A function returns the connection time of a cluster. Make
-// one with NewClientManagerFunc. Its methods may be called concurrently.
+// A ClientManagerOf is a ClientManager whose clusters have the type O. A function, instead of a method of O, returns
+// the connection time of a cluster. Make one with NewClientManagerFunc. Its methods may be called concurrently.
 type ClientManagerOf[C any, O KeyableObject] struct {
 	*ClientManager[C]
 

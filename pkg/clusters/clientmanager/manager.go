@@ -35,8 +35,8 @@ type KeyableObject interface {
 	GetNamespace() string
 }
 
-// A ConnectedCluster is an object that has the time at which its client was made. If the object also has a UID (method
-// GetUID), objects with the same name and different UIDs are different clusters.
+// A ConnectedCluster is the object of a cluster, and has the time at which the client of the cluster was made. If the
+// object also has a UID (method GetUID), objects with the same name and different UIDs are different clusters.
 type ConnectedCluster interface {
 	KeyableObject
 
@@ -46,8 +46,8 @@ type ConnectedCluster interface {
 
 // A ClientProvider returns the clients of clusters. The provider and the clients must be safe for concurrent use.
 type ClientProvider[C any] interface {
-	// GetK8sClient returns the client of a cluster and the time at which it was made. For an unknown cluster it returns
-	// NotFoundError. If a known cluster has no client, or a client of another type, it returns another error.
+	// GetK8sClient returns the client of a cluster and the time at which the client was made. For an unknown cluster it
+	// returns NotFoundError. If a known cluster has no client, or a client of another type, it returns another error.
 	GetK8sClient(clusterKey types.NamespacedName) (C, metav1.MicroTime, error)
 }
 
@@ -77,8 +77,9 @@ func NewClientManager[C any](clientProvider ClientProvider[C]) *ClientManager[C]
 }
 
 // GetK8sClient returns the client of a cluster for an object. If the cluster is nil or unknown, the error is
-// NotFoundError. The error is StaleClientError if the time of the client differs from the time of the cluster, or from
-// the time of the client that the object has got before. Other errors of the provider are returned unchanged.
+// NotFoundError. The error is StaleClientError if the time of the client differs from the connection time of the
+// argument cluster. It is also StaleClientError if the time differs from the time of the client that the object got
+// before. Other errors of the provider are returned unchanged.
 func (m *ClientManager[C]) GetK8sClient(obj KeyableObject, cluster ConnectedCluster) (C, error) {
 	var none C
 	if isNil(cluster) {

@@ -37,9 +37,9 @@ func NewFakeClientProvider[C any](defaultClient C) *FakeClientProvider[C] {
 	return f
 }
 
-// GetK8sClient returns the client of a cluster and the time at which it was stored. If nothing was stored for the
-// cluster, the error is clusters.ErrNotFound. For a stored error it returns a new error with the same text, so that no
-// test relies on the identity of the error.
+// GetK8sClient returns the client of a cluster and the time at which the client was stored. If nothing was stored for
+// the cluster, the error is clusters.ErrNotFound. For a stored error it returns a new error with the same text, so that
+// no test relies on the identity of the error.
 func (f *FakeClientProvider[C]) GetK8sClient(clusterKey types.NamespacedName) (C, metav1.MicroTime, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

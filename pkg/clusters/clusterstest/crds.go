@@ -16,9 +16,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// InstallCRDs creates the CRDs from YAML files, one per file. It waits until they are established and the client finds
-// their kinds, which may take a moment longer. It does not change a CRD that exists already. The scheme of the client
-// must contain CustomResourceDefinition.
+// InstallCRDs creates the CRDs from YAML files, one per file. InstallCRDs waits until the CRDs are established and the
+// client finds their kinds. The client may find the kinds a moment after the CRDs are established. InstallCRDs does not
+// change a CRD that exists already. The scheme of the client must contain CustomResourceDefinition.
 func InstallCRDs(ctx context.Context, c client.Client, files fs.FS) error {
 	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -33,9 +33,10 @@ const (
 // A Granter takes the role of the platform: it grants or denies ClusterRequests and AccessRequests. It is for tests and
 // demos, because it holds administrators' configurations of all clusters.
 //
-// For each AccessRequest it creates a service account in the cluster, with the requested permissions. It writes a
-// kubeconfig with a token of this service account to a Secret, and renews the token after half of its validity. When
-// the AccessRequest is deleted, the Granter deletes all of these.
+// For each AccessRequest, the Granter creates a service account in the cluster, with the requested permissions. It
+// writes a kubeconfig with a token of this service account to a Secret, and renews the token after half of its
+// validity. When the AccessRequest is deleted, the Granter deletes everything that it has created for the
+// AccessRequest.
 //
 // A token becomes invalid when it expires, or when Rotate replaces it. The API server may still accept a replaced token
 // for ten seconds, because it caches successful authentications.
@@ -47,9 +48,9 @@ type Granter struct {
 	// Deny returns the reason why an AccessRequest is denied, or "" to grant it. By default all are granted.
 	Deny func(request client.ObjectKey) string
 
-	// TokenTTL is the validity of a token. The default is an hour. An API server issues tokens for at least ten
-	// minutes, so the Granter itself ends shorter tokens. If the Granter stops before, such a token is valid for ten
-	// minutes.
+	// TokenTTL is the validity of a token. The default is an hour. An API server issues tokens for at least ten minutes,
+	// so the Granter itself ends shorter tokens. If the Granter stops before it has ended such a token, the token is valid
+	// for ten minutes.
 	TokenTTL time.Duration
 
 	// TTLFor returns the validity of the tokens for an AccessRequest. If it is nil, or returns no positive value, the

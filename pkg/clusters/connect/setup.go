@@ -15,8 +15,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
 
-// A Cache stores connections, as a clusters.Cache does. If it also implements clusters.Notifier and the method Restored
-// of clusters.Cache, the controller records an event on the Cluster when its API server was restored.
+// A Cache stores connections, as a clusters.Cache does. If the Cache also implements clusters.Notifier and the method
+// Restored of clusters.Cache, the controller also records an event on a Cluster whose API server was restored.
 type Cache interface {
 	// Set sets the input of the connection to a cluster.
 	Set(key clusters.Key, in clusters.Input) bool
@@ -70,9 +70,9 @@ func WithProbeInterval(d time.Duration) Option {
 	}
 }
 
-// WithKubeconfigFile allows Clusters that name only a context. This context is read from the file. The file belongs to
-// the program, but ParseKubeconfig refuses the same fields as in other kubeconfigs. By default such Clusters are
-// refused.
+// WithKubeconfigFile allows Clusters that name only a context. This context is read from the file. Although the file
+// belongs to the program, ParseKubeconfig refuses the same fields in the file as in other kubeconfigs. By default such
+// Clusters are refused.
 func WithKubeconfigFile(path string) Option { return func(o *options) { o.kubeconfigFile = path } }
 
 // Setup adds a controller to a manager. The controller makes a connection for each Cluster object, and stores it in the

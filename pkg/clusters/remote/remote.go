@@ -35,9 +35,9 @@ type Connector[T resource.Managed] struct {
 	client  func(c *clusters.Cluster, mg T) managed.TypedExternalClient[T]
 }
 
-// NewConnector returns a connector for objects of a kind. The kind is any name that distinguishes these objects from
-// other users of the manager. The function find returns the Ref of the object's cluster as it was just read: see
-// ByName. The function client is called in each pass, and its result is not used after the pass.
+// NewConnector returns a connector for objects of a kind. The argument kind is any name that distinguishes these
+// objects from other users of the manager. The function find returns the Ref of the object's cluster as it was just
+// read: see ByName. The function client is called in each pass, and its result is not used after the pass.
 func NewConnector[T resource.Managed](m *clusters.Manager[*clusters.Cluster], kind string, find func(
 	ctx context.Context, mg T,
 ) (clusters.Ref, error),
@@ -46,8 +46,8 @@ func NewConnector[T resource.Managed](m *clusters.Manager[*clusters.Cluster], ki
 	return &Connector[T]{manager: m, kind: kind, find: find, client: client}
 }
 
-// ByName returns a function that reads the Cluster whose name the function name returns. The reader is usually the
-// client of a manager, which reads from a cache.
+// ByName returns a function that reads the Cluster of an object. The argument name is a function that returns the name
+// of this Cluster. The reader is usually the client of a manager, which reads from a cache.
 func ByName[T resource.Managed](
 	r client.Reader, name func(mg T) client.ObjectKey,
 ) func(context.Context, T) (clusters.Ref, error) {
@@ -66,8 +66,8 @@ func (c *Connector[T]) user(mg T) clusters.User {
 	return clusters.User{Kind: c.kind, Key: client.ObjectKeyFromObject(mg)}
 }
 
-// Connect acquires a lease on the connection to the object's cluster. While a connection is being replaced, it returns
-// clusters.ErrStale, and the next attempt gets the new connection.
+// Connect acquires a lease on the connection to the object's cluster. While a connection is being replaced, Connect
+// returns clusters.ErrStale, and the next attempt gets the new connection.
 func (c *Connector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	ref, err := c.find(ctx, mg)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Connector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternal
 }
 
 // EnqueueUsers returns a handler of Clusters for managed.WithWatch. When the connection to a Cluster was made, replaced
-// or lost, the handler enqueues the objects that use it.
+// or lost, the handler enqueues the objects that use this Cluster.
 func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 	enqueue := func(cluster client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		for _, u := range c.manager.Users(client.ObjectKeyFromObject(cluster)) {
@@ -119,8 +119,8 @@ func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 }
 
 // ForgetDeleted returns a handler of the managed kind for managed.WithWatch. The handler removes deleted objects from
-// the users of their cluster. It is needed for objects whose external resource was orphaned by their policy, because
-// the manager counts them as users otherwise.
+// the users of their cluster. The handler is needed for objects whose external resource was orphaned by their policy.
+// Without the handler, the manager still counts these objects as users.
 func (c *Connector[T]) ForgetDeleted() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {

@@ -11,8 +11,9 @@ import (
 
 // HostFromAnnotation returns a function for WithRewriteRESTConfig. The function replaces the address of a cluster by
 // the value of an annotation of its AccessRequest, for instance by an address that is reachable from outside the
-// cluster network. The server still has to present a certificate for the host in the kubeconfig. Without the annotation
-// the function changes nothing. It returns an error if the annotation is not an https address.
+// cluster network. The server still has to present a certificate for the host in the kubeconfig. If the AccessRequest
+// does not have the annotation, the function changes nothing. If the value of the annotation is not an https address,
+// the function returns an error.
 func HostFromAnnotation(key string) func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error {
 	return func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error {
 		address, ok := ar.GetAnnotations()[key]

@@ -53,9 +53,9 @@ func WithRecheckInterval(d time.Duration) Option {
 }
 
 // WithRewriteRESTConfig sets a function that modifies the configuration of each connection before it is used. For
-// instance, it can replace the address of a cluster for debugging. If it returns an error, the pass fails with this
-// error. The function must not call Reconcile for the object of the AccessRequest. The Secret is locked while the
-// function runs, so this call would block until its context ends.
+// instance, the function can replace the address of a cluster for debugging. If the function returns an error, the pass
+// fails with this error. The function must not call Reconcile for the object of the AccessRequest. The Secret is locked
+// while the function runs, so such a call would block until the context of the call ends.
 func WithRewriteRESTConfig(rewrite func(ar *clustersv1alpha1.AccessRequest, config *rest.Config) error) Option {
 	return func(r *Requester) { r.rewrite = rewrite }
 }
@@ -73,11 +73,11 @@ func WithBuild(build func(ctx context.Context, key clusters.Key, in clusters.Inp
 }
 
 // WithFormerNames sets the former names of the controller, the latest first. By default there are none. The provider
-// uses requests that were created under a former name, and releases them with their objects. It does not rename them,
-// so the controller can be renamed back.
+// uses requests that were created under a former name of the controller. It deletes such a request when the object is
+// deleted. It does not rename the requests, so the controller can get its former name back.
 //
-// If a former name is missing here, requests under that name remain on the platform. The deletion of an object whose
-// workload cluster was requested under that name is blocked.
+// If a former name is not passed to WithFormerNames, requests under the missing name remain on the platform. If a
+// workload cluster was requested under the missing name, the deletion of its object is blocked.
 func WithFormerNames(names ...string) Option {
 	return func(r *Requester) { r.former = append([]string(nil), names...) }
 }
@@ -125,7 +125,7 @@ type grant struct {
 }
 
 // New returns a provider that requests access from the platform for a controller. The name of the controller is part of
-// the names of its requests. If the controller was renamed, use WithFormerNames. The scheme of the platform's client
+// the name of each request. If the controller was renamed, use WithFormerNames. The scheme of the platform's client
 // must contain clustersv1alpha1. New returns an error if a registration is incomplete or ambiguous.
 func New(platform *clusters.Cluster, controller string, registrations []Registration, o ...Option) (*Requester, error) {
 	if platform == nil || !platform.HasClient() || controller == "" {
@@ -167,10 +167,10 @@ func New(platform *clusters.Cluster, controller string, registrations []Registra
 // Close closes all connections.
 func (r *Requester) Close() { r.cache.Close() }
 
-// Connections returns the cache of the connections of all objects. Its keys are the names of the AccessRequests.
-// Controllers that keep state per connection use it: see clusters.Manager. A listener should enqueue objects, as
-// Manager.Source does. It must not call Reconcile for an object whose connection is being replaced, because this call
-// would block until its context ends.
+// Connections returns the cache of the connections of all objects. The keys of the cache are the names of the
+// AccessRequests. Controllers that keep state per connection use the cache: see clusters.Manager. A listener of the
+// cache should enqueue objects, as Manager.Source does. It must not call Reconcile for an object whose connection is
+// being replaced, because such a call would block until the context of the call ends.
 func (r *Requester) Connections() *clusters.Cache[*clusters.Cluster] { return r.cache }
 
 // connect builds a connection.
@@ -188,9 +188,9 @@ func (r *Requester) connect(_ context.Context, key clusters.Key, in clusters.Inp
 	return nil, clusters.ErrNotFound
 }
 
-// Reconcile requests access to all clusters of an object. It does not block. If access is not granted yet, it sets
-// RequeueAfter in the result. Errors to branch on are serviceprovider.ErrAccessDenied, ErrClusterGone and
-// ErrAccessNotOwned.
+// Reconcile requests access to all clusters of an object. Reconcile does not wait for the access. If access is not
+// granted yet, Reconcile sets RequeueAfter in the result. Errors to branch on are serviceprovider.ErrAccessDenied,
+// ErrClusterGone and ErrAccessNotOwned.
 func (r *Requester) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	ready := true
 	for _, reg := range r.registered {
@@ -230,7 +230,7 @@ func (r *Requester) CheckClusters(ctx context.Context, request reconcile.Request
 }
 
 // ReconcileDelete deletes the AccessRequests of the object, and then the ClusterRequests that were created for the
-// object. It deletes them under the current name and all former names of the controller.
+// object. It deletes the requests under the current name and under all former names of the controller.
 func (r *Requester) ReconcileDelete(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	for _, empty := range []func(Registration) client.Object{
 		func(Registration) client.Object { return &clustersv1alpha1.AccessRequest{} },
@@ -286,9 +286,9 @@ func (r *Requester) Access(ctx context.Context, request reconcile.Request, id st
 	return a, nil
 }
 
-// AccessRequest reads the AccessRequest for a cluster of an object. If it does not exist, or belongs to another owner,
-// the error is a Kubernetes not-found error. If the ClusterRequest of the object is being deleted, this error also
-// wraps serviceprovider.ErrAccessWithdrawn.
+// AccessRequest reads the AccessRequest for a cluster of an object. If the AccessRequest does not exist, or belongs to
+// another owner, the error is a Kubernetes not-found error. If the ClusterRequest of the object is being deleted, this
+// error also wraps serviceprovider.ErrAccessWithdrawn.
 func (r *Requester) AccessRequest(
 	ctx context.Context, request reconcile.Request, id string,
 ) (*clustersv1alpha1.AccessRequest, error) {

@@ -67,8 +67,8 @@ func Workload(scheme *runtime.Scheme, token *clustersv1alpha1.TokenConfig) Regis
 	}
 }
 
-// StableNamespace returns the namespace on the platform that belongs to an object of the onboarding cluster. Its name
-// is mcp-- and a UUID of version 8, which is computed from the namespace and the name of the object.
+// StableNamespace returns the namespace on the platform that belongs to an object of the onboarding cluster. The name
+// of this namespace is mcp-- and a UUID of version 8, which is computed from the namespace and the name of the object.
 func StableNamespace(r reconcile.Request) string {
 	sum := sha3.SumSHAKE128([]byte(r.Namespace+"/"+r.Name), 16)
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80

@@ -22,10 +22,10 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// AccessSources returns sources that requeue an object when its requests or their Secrets have changed. They also
-// requeue it when the API server of its cluster was restored to an earlier state. The sources read requests from the
-// cache of the platform cluster, so add the platform cluster to the manager. After this call, the provider itself reads
-// requests from this cache.
+// AccessSources returns sources that requeue an object when its access requests, or the Secrets of these requests, have
+// changed. The sources also requeue an object when the API server of its cluster was restored to an earlier state. The
+// sources read requests from the cache of the platform cluster, so add the platform cluster to the manager. After the
+// call of AccessSources, the provider itself also reads requests from this cache.
 func (r *Requester) AccessSources() []source.Source {
 	whole := r.platform.Cluster()
 	sources := []source.Source{source.Func(func(ctx context.Context, q queue) error {

@@ -65,8 +65,8 @@ func (s *Static) Set(id string, kubeconfig []byte) error {
 	return nil
 }
 
-// Connections returns the cache of the connections to all clusters. Controllers that keep state per connection use it:
-// see clusters.Manager.
+// Connections returns the cache of the connections to all clusters. Controllers that keep state per connection use this
+// cache: see clusters.Manager.
 func (s *Static) Connections() *clusters.Cache[*clusters.Cluster] { return s.cache }
 
 // Close closes all connections.

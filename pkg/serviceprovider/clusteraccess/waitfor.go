@@ -39,8 +39,8 @@ func Onboarding(id string, registration Registration) Registration {
 // <controller>--<ID of the registration>, which is also the name that the platform's library uses. The requests remain
 // when the program ends.
 //
-// The connection renews a token. It reads the Secret once a minute (WithRecheckInterval), and when the cluster rejects
-// the token. Cluster.Credentials returns the current and the previous token.
+// The connection renews a token. It reads the Secret that contains the kubeconfig once a minute (WithRecheckInterval),
+// and when the cluster rejects the token. Cluster.Credentials returns the current and the previous token.
 func WaitFor(
 	ctx context.Context, platform *clusters.Cluster, controller, namespace string, registration Registration,
 	o ...Option,

@@ -11,10 +11,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// EstablishTimeout is the maximum time for which CRDs waits until the applied CRDs are established.
+// EstablishTimeout is the maximum time for which the function CRDs waits until the applied CustomResourceDefinitions
+// are established.
 const EstablishTimeout = time.Minute
 
-// ErrNotEstablished means that CRDs has applied CRDs that are not established in time.
+// ErrNotEstablished means that the function CRDs has applied CustomResourceDefinitions that are not established in
+// time.
 var ErrNotEstablished = errors.New("definitions are not established")
 
 // pace is the interval between two reads of a definition.

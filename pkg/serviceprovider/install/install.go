@@ -35,9 +35,9 @@ const fieldOwner = client.FieldOwner("moorage-service-provider-install")
 // ClusterLabel names its cluster. If a file contains no CRD, or a CRD for an unknown cluster, CRDs returns an error and
 // applies nothing.
 //
-// CRDs waits until the context ends, and at most for EstablishTimeout, which is a minute. Then it returns an
-// ErrNotEstablished, which names the CRDs that are not established. If the names of a CRD were not accepted, the error
-// contains the reason.
+// The function CRDs waits until the context ends, and at most for EstablishTimeout, which is a minute. Then it returns
+// an ErrNotEstablished, which names the CustomResourceDefinitions that are not established. If the names of a CRD were
+// not accepted, the error contains the reason.
 func CRDs(ctx context.Context, files fs.FS, clusters map[string]client.Client) error {
 	all, err := read(files, clusters)
 	if err != nil {

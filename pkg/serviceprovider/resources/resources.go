@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Mutator sets the desired content of an object. It is safe for concurrent use after its labels and annotations were
-// set.
+// A Mutator sets the desired content of an object. After the labels and annotations of the Mutator were set, it is safe
+// for concurrent use.
 type Mutator[K client.Object] interface {
 	// Empty returns a new object that has the name and namespace, and no data.
 	Empty() K

@@ -45,9 +45,9 @@ type SyncContext struct {
 	CurrentNamespaceClient client.Client
 }
 
-// A RegisterContext is the context in which syncers are created. All syncers of a virtual cluster
-// share it, and it does not change after registration. syncer.NewRegisterContext creates a
-// RegisterContext; for tests, package syncer/testing creates one.
+// A RegisterContext is the context in which syncers are created. All syncers of a virtual cluster share one
+// RegisterContext, which does not change after registration. syncer.NewRegisterContext creates a RegisterContext; for
+// tests, package syncer/testing creates one.
 type RegisterContext struct {
 	// Context ends when the syncers are to stop.
 	Context context.Context //nolint:containedctx // part of the API that plugins are written for
@@ -70,9 +70,9 @@ type RegisterContext struct {
 	// PhysicalManager has the cache of the host. The cache contains only the target namespace.
 	PhysicalManager ctrl.Manager
 
-	// ProcessManager serves probes and metrics and takes part in the leader election. A Runner starts
-	// it first, starts the other managers when the process is elected, and stops it last. Default:
-	// nil, no probes, metrics and election.
+	// ProcessManager serves probes and metrics and takes part in the leader election. A Runner starts the ProcessManager
+	// first, and stops it last. It starts the other managers when the process is elected. Default: nil, which means no
+	// probes, no metrics and no election.
 	ProcessManager ctrl.Manager
 
 	// SyncerConfig is a kubeconfig for the virtual cluster. It may be nil.
@@ -115,8 +115,8 @@ func NamesOf(ctx *RegisterContext) translate.Names {
 	return *ctx.Names
 }
 
-// ConvertContext returns a SyncContext whose logger has the name logName. The Context field is the
-// Context of registerContext; a controller replaces it by the context of the pass.
+// ConvertContext returns a SyncContext whose logger has the argument logName as its name. The field Context of the
+// result is the Context of the argument registerContext; a controller replaces it by the context of the pass.
 func ConvertContext(registerContext *RegisterContext, logName string) *SyncContext {
 	return &SyncContext{
 		Context:                registerContext.Context,

@@ -26,8 +26,8 @@ const (
 	DefaultTestVclusterServiceName = "vcluster"
 )
 
-// NewFakeRegisterContext returns a context with two in-memory clusters. pClient is the client of
-// the host, and vClient the client of the virtual cluster.
+// NewFakeRegisterContext returns a context with two in-memory clusters. The argument pClient is the client of the host,
+// and the argument vClient is the client of the virtual cluster.
 func NewFakeRegisterContext(pClient, vClient *FakeIndexClient) *synccontext.RegisterContext {
 	return &synccontext.RegisterContext{
 		Context: context.Background(),
@@ -44,9 +44,8 @@ func NewFakeRegisterContext(pClient, vClient *FakeIndexClient) *synccontext.Regi
 	}
 }
 
-// FakeStartSyncer calls create and returns the context of a pass and the created syncer. If the
-// syncer is an IndicesRegisterer, it also registers the indices. It does not call Init and starts
-// no controller.
+// FakeStartSyncer calls the function create, and returns the created syncer and the context of a pass. If the syncer is
+// an IndicesRegisterer, it also registers the indices. It does not call Init and starts no controller.
 func FakeStartSyncer(
 	t *testing.T, ctx *synccontext.RegisterContext,
 	create func(ctx *synccontext.RegisterContext) (syncer.Base, error),

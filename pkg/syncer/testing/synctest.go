@@ -39,9 +39,9 @@ type SyncTest struct {
 	// Sync performs the steps of the test.
 	Sync func(ctx *synccontext.RegisterContext)
 
-	// ExpectedPhysicalState and ExpectedVirtualState are the expected objects in the clusters after
-	// Sync, by kind. For each listed kind they must have all objects. Kinds that are not listed are
-	// not compared.
+	// ExpectedPhysicalState and ExpectedVirtualState are the expected objects in the clusters after Sync, by kind. For
+	// each kind in the map, all expected objects must be listed. Objects of kinds that are not in the map are not
+	// compared.
 	ExpectedPhysicalState, ExpectedVirtualState map[schema.GroupVersionKind][]runtime.Object
 
 	// Compare compares an expected with an actual object. Default: nil, which compares everything
@@ -55,8 +55,8 @@ func RunTests(t *testing.T, tests []*SyncTest) {
 	RunTestsWithContext(t, NewFakeRegisterContext, tests)
 }
 
-// RunTestsWithContext runs every test case as a subtest. createContext creates the context of each
-// test case.
+// RunTestsWithContext runs every test case as a subtest. The function createContext creates the context of each test
+// case.
 func RunTestsWithContext(t *testing.T, createContext NewContextFunc, tests []*SyncTest) {
 	t.Helper()
 	for _, s := range tests {
@@ -64,7 +64,7 @@ func RunTestsWithContext(t *testing.T, createContext NewContextFunc, tests []*Sy
 	}
 }
 
-// Run runs the test case. createContext creates its context.
+// Run runs the test case. The function createContext creates the context of the test case.
 func (s *SyncTest) Run(t *testing.T, createContext NewContextFunc) {
 	t.Helper()
 	scheme := NewScheme()

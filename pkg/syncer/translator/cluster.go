@@ -16,10 +16,10 @@ var (
 	_ NameLookup = &clusterScoped{}
 )
 
-// NewClusterTranslator returns a Translator for a kind whose host objects are cluster-scoped.
-// nameTranslator returns the names of the host objects; its argument vObj is nil if the virtual
-// object does not exist. Annotations with the keys excludedAnnotations are not copied. If a syncer
-// has registered the index IndexByPhysicalName, the Translator uses it to look up virtual names.
+// NewClusterTranslator returns a Translator for a kind whose host objects are cluster-scoped. The argument
+// nameTranslator is a function that returns the names of the host objects; its argument vObj is nil if the virtual
+// object does not exist. Annotations whose keys are in the argument excludedAnnotations are not copied. If a syncer has
+// registered the index IndexByPhysicalName, the Translator uses it to look up virtual names.
 func NewClusterTranslator(
 	ctx *synccontext.RegisterContext, name string, obj client.Object, nameTranslator PhysicalNameTranslator,
 	excludedAnnotations ...string,
@@ -53,8 +53,8 @@ type clusterScoped struct {
 	nameTranslator PhysicalNameTranslator
 }
 
-// IsManaged reports whether the host object has the label of the virtual cluster and its virtual
-// name can be looked up. If the index is not registered, it checks only the label.
+// IsManaged reports whether the host object has the label of the virtual cluster and its virtual name can be looked up.
+// If the index IndexByPhysicalName is not registered, IsManaged checks only the label.
 func (c *clusterScoped) IsManaged(pObj client.Object) (bool, error) {
 	if !c.marks.names.IsManagedCluster(c.target, pObj) {
 		return false, nil
@@ -66,8 +66,8 @@ func (c *clusterScoped) IsManaged(pObj client.Object) (bool, error) {
 	return managed, err
 }
 
-// LookupVirtual returns the virtual name of a host object. If a lookup needs the index and the
-// index is not registered, it returns an empty name.
+// LookupVirtual returns the virtual name of a host object. If a lookup needs the index IndexByPhysicalName, and this
+// index is not registered, LookupVirtual returns an empty name.
 func (c *clusterScoped) LookupVirtual(pObj client.Object) (types.NamespacedName, error) {
 	key, err := c.markTranslator.LookupVirtual(pObj)
 	if isIndexMissing(err) {

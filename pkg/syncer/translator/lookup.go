@@ -13,8 +13,8 @@ import (
 //
 // Create it with NewNamespaced; the zero value is not usable. It is safe for concurrent use.
 //
-// A syncer that overrides PhysicalToVirtual must also override LookupVirtual, because LookupVirtual
-// is called instead.
+// A syncer that overrides PhysicalToVirtual must also override LookupVirtual, because the reconciler calls
+// LookupVirtual instead of PhysicalToVirtual.
 type Namespaced struct {
 	NamespacedTranslator
 	NameLookup

@@ -21,9 +21,9 @@ type marks struct {
 	excluded []string // annotations that are not copied
 }
 
-// TranslateMetadata returns a copy of a virtual object with the metadata of its host object in the
-// namespace physicalNamespace. It uses translate.Default(). Annotations with the keys
-// excludedAnnotations are not copied.
+// TranslateMetadata returns a copy of a virtual object with the metadata of its host object. The argument
+// physicalNamespace is the namespace of the host object. TranslateMetadata uses translate.Default(). Annotations whose
+// keys are in the argument excludedAnnotations are not copied.
 func TranslateMetadata(physicalNamespace string, vObj client.Object, excludedAnnotations ...string) client.Object {
 	names := translate.Default()
 	m := marks{names: names, marker: names.Suffix, excluded: excludedAnnotations}
@@ -33,9 +33,9 @@ func TranslateMetadata(physicalNamespace string, vObj client.Object, excludedAnn
 	return m.create(vObj, host)
 }
 
-// TranslateMetadataUpdate returns the desired annotations and labels of an existing host object,
-// and whether they differ from the current ones. It uses translate.Default(). Annotations with the
-// keys excludedAnnotations are not copied.
+// TranslateMetadataUpdate returns the desired annotations and labels of an existing host object, and whether they
+// differ from the current ones. It uses translate.Default(). Annotations whose keys are in the argument
+// excludedAnnotations are not copied.
 func TranslateMetadataUpdate(
 	vObj, pObj client.Object, excludedAnnotations ...string,
 ) (changed bool, annotations, labels map[string]string) {

@@ -43,8 +43,8 @@ func (m *mirror) TranslateMetadata(pObj client.Object) client.Object {
 	return vObj
 }
 
-// TranslateMetadataUpdate returns the annotations and labels of the host object, and whether the
-// virtual object has other ones.
+// TranslateMetadataUpdate returns the annotations and labels of the host object, and whether those of the virtual
+// object differ.
 func (m *mirror) TranslateMetadataUpdate(
 	vObj, pObj client.Object,
 ) (changed bool, annotations, labels map[string]string) {

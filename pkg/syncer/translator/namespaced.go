@@ -22,10 +22,9 @@ var (
 	_ NameLookup           = &namespaced{}
 )
 
-// NewNamespacedTranslator returns a translator for a namespaced kind. All host objects are in the
-// target namespace. The name of a host object consists of the virtual name, the virtual namespace
-// and the suffix of the virtual cluster. Annotations with the keys excludedAnnotations are not
-// copied.
+// NewNamespacedTranslator returns a translator for a namespaced kind. All host objects are in the target namespace. The
+// name of a host object consists of the virtual name, the virtual namespace and the suffix of the virtual cluster.
+// Annotations whose keys are in the argument excludedAnnotations are not copied.
 func NewNamespacedTranslator(
 	ctx *synccontext.RegisterContext, name string, obj client.Object, excludedAnnotations ...string,
 ) NamespacedTranslator {

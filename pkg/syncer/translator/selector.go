@@ -11,8 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/translate"
 )
 
-// DefaultPhysicalName is the PhysicalNameTranslator for namespaced objects that uses
-// translate.Default(). It returns "" if vObj is nil, because it needs the namespace of vObj.
+// DefaultPhysicalName is the PhysicalNameTranslator for namespaced objects that uses translate.Default(). It returns ""
+// if the argument vObj is nil, because it needs the namespace of the virtual object.
 func DefaultPhysicalName(vName string, vObj client.Object) string {
 	if vObj == nil {
 		return ""
@@ -55,9 +55,8 @@ func TranslateLabelSelectorWithPrefix(labelPrefix string, labelSelector *metav1.
 	return convertSelector(labelSelector, func(key string) string { return ConvertLabelKeyWithPrefix(labelPrefix, key) })
 }
 
-// TranslateLabelSelectorCluster is TranslateLabelSelector for cluster-scoped objects. The selector
-// matches only host objects of the default virtual cluster (translate.Suffix) with the host
-// namespace physicalNamespace.
+// TranslateLabelSelectorCluster is TranslateLabelSelector for cluster-scoped objects. The selector matches only host
+// objects of the default virtual cluster (translate.Suffix) whose host namespace is the argument physicalNamespace.
 func TranslateLabelSelectorCluster(
 	physicalNamespace string, labelSelector *metav1.LabelSelector,
 ) *metav1.LabelSelector {

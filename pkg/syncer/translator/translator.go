@@ -26,12 +26,12 @@ const (
 	// NamespaceAnnotation is the namespace of the virtual object.
 	NamespaceAnnotation = "vcluster.loft.sh/object-namespace"
 
-	// UIDAnnotation is the UID of the virtual object. Host objects of earlier versions do not have it;
-	// then the name decides about the ownership.
+	// UIDAnnotation is the UID of the virtual object. Host objects that earlier versions have created do not have this
+	// annotation. For such host objects the name decides about the ownership.
 	UIDAnnotation = "vcluster.loft.sh/object-uid"
 
-	// ClusterAnnotation is the UID of the virtual cluster's kube-system namespace. If a host object
-	// does not have it, every virtual cluster with the same name counts as the owner.
+	// ClusterAnnotation is the UID of the virtual cluster's kube-system namespace. If a host object does not have this
+	// annotation, every virtual cluster with the same name counts as the owner.
 	ClusterAnnotation = "moorage.dev/backend-identity"
 )
 
@@ -39,37 +39,37 @@ const (
 // and host objects to virtual names. Its methods are called concurrently and must not modify their
 // arguments.
 type NameTranslator interface {
-	// IsManaged reports whether the host object belongs to this syncer. If it returns an
-	// error, it is called again later.
+	// IsManaged reports whether the host object belongs to this syncer. If IsManaged returns an error, it is called again
+	// later.
 	IsManaged(pObj client.Object) (bool, error)
 
-	// VirtualToPhysical returns the host name of a virtual name. vObj is nil if the virtual object
-	// does not exist. If the host name depends on vObj, a translator may then return an empty name;
-	// the syncer uses the host names that it has recorded.
+	// VirtualToPhysical returns the host name of a virtual name. The argument vObj is nil if the virtual object does not
+	// exist. In this case a translator whose host names depend on vObj may return an empty name. The syncer then uses the
+	// host names that the syncer has recorded.
 	VirtualToPhysical(req types.NamespacedName, vObj client.Object) types.NamespacedName
 
-	// PhysicalToVirtual returns the virtual name of a host object, or an empty name if there is none.
-	// A translator whose lookup may fail should also implement NameLookup.
+	// PhysicalToVirtual returns the virtual name of a host object, or an empty name if the host object has no virtual
+	// name. A translator whose lookup may fail should also implement NameLookup.
 	PhysicalToVirtual(pObj client.Object) types.NamespacedName
 }
 
-// A NameLookup looks up the virtual name of a host object and can return an error. If a syncer
-// implements it, LookupVirtual is called instead of PhysicalToVirtual. The translators of this
-// package implement it, and so does a syncer that embeds a Namespaced or a ClusterScoped.
+// A NameLookup looks up the virtual name of a host object and can return an error. If a syncer implements NameLookup,
+// LookupVirtual is called instead of PhysicalToVirtual. The translators of this package implement NameLookup, and so
+// does a syncer that embeds a Namespaced or a ClusterScoped.
 //
-// A syncer that embeds only the interface NamespacedTranslator or Translator does not implement
-// NameLookup. If its PhysicalToVirtual returns no name, IsManaged is called again, because
-// IsManaged returns the error of the lookup.
+// A syncer that embeds only the interface NamespacedTranslator or Translator does not implement NameLookup. If
+// PhysicalToVirtual of such a syncer returns no name, IsManaged is called again, because IsManaged returns the error of
+// the lookup.
 type NameLookup interface {
-	// LookupVirtual returns the virtual name of a host object, or an empty name if there is none. If
-	// it returns an error, it is called again later.
+	// LookupVirtual returns the virtual name of a host object, or an empty name if the host object has no virtual name. If
+	// LookupVirtual returns an error, it is called again later.
 	LookupVirtual(pObj client.Object) (types.NamespacedName, error)
 }
 
 // A MetadataTranslator translates the metadata of objects from one cluster to the other.
 type MetadataTranslator interface {
-	// TranslateMetadata returns a copy of vObj with the metadata that the object gets when it is
-	// created in the other cluster.
+	// TranslateMetadata returns a copy of the argument vObj with the metadata that this object gets when it is created in
+	// the other cluster.
 	TranslateMetadata(vObj client.Object) client.Object
 
 	// TranslateMetadataUpdate returns the desired annotations and labels of an existing object, and
@@ -110,6 +110,6 @@ type NamespacedTranslator interface {
 	SyncDownUpdate(ctx *synccontext.SyncContext, vObj, pObj client.Object) (ctrl.Result, error)
 }
 
-// A PhysicalNameTranslator returns the host name of a virtual name. vObj is nil if the
-// virtual object does not exist.
+// A PhysicalNameTranslator returns the host name of a virtual name. The argument vObj is nil if the virtual object does
+// not exist.
 type PhysicalNameTranslator func(vName string, vObj client.Object) string
