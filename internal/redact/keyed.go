@@ -362,7 +362,7 @@ func bareLen(s string) int {
 }
 
 // IsSecretKey reports whether name is the key of a secret value, such as password, clientSecret or
-// example.com/api-token. The key of a reference to a secret, such as secretRef, is not.
+// example.com/api-token. It returns false for the key of a reference to a secret, such as secretRef.
 func IsSecretKey(name string) bool {
 	if !mentions(name, inKeys) {
 		return false

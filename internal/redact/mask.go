@@ -50,8 +50,8 @@ func NewMask(secrets ...[]byte) *Mask {
 	return m
 }
 
-// String removes the secrets of the mask from s, and then calls the function String. That function removes secrets
-// that it finds by their place or shape, and limits the length.
+// String returns s without the secrets of the mask, redacted further by the function String of this package. That
+// function removes secrets that it finds by their place or shape, and limits the length.
 func (m *Mask) String(s string) string {
 	if m.empty() {
 		return String(s)
@@ -61,7 +61,7 @@ func (m *Mask) String(s string) string {
 	return recent.get(keyOf(m.hash, s), func() string { return m.Long(s, MaxLen) })
 }
 
-// Long is String with another maximum length in bytes, which must be at least 64.
+// Long does the same as [Mask.String], with another maximum length in bytes. The argument limit must be at least 64.
 func (m *Mask) Long(s string, limit int) string {
 	if m.empty() {
 		return Long(s, limit)
@@ -84,7 +84,8 @@ func (m *Mask) Text(s string) string {
 	return m.masked(s, false)
 }
 
-// Error is the function Error, with a text that Mask.String redacts.
+// Error returns an error with the text of err, redacted by [Mask.String]. It is otherwise like the function Error of
+// this package.
 func (m *Mask) Error(err error) error {
 	r, done := err.(*redacted) //nolint:errorlint // Only what is redacted as a whole needs no more of it.
 	if err == nil || m == nil || done && m.empty() {

@@ -49,8 +49,8 @@ func String(s string) string {
 	return recent.get(keyOf(digest{}, s), func() string { return Long(s, MaxLen) })
 }
 
-// Long is String with another maximum length in bytes, which must be at least 64. It reads at most eight times as
-// many bytes.
+// Long does the same as the function String, with another maximum length in bytes. The argument limit must be at least
+// 64. Long reads at most eight times as many bytes.
 func Long(s string, limit int) string {
 	seen := s[:min(len(s), windows*limit)]
 
@@ -90,8 +90,8 @@ func without(s string, cut bool) string {
 	return withoutTokens(s)
 }
 
-// Error returns an error with the redacted text of err. errors.Is and errors.As have the same results for it as for
-// err, but err itself cannot be unwrapped or printed through it. For nil it returns nil.
+// Error returns an error with the redacted text of err. For nil it returns nil. errors.Is and errors.As have the same
+// results for the returned error as for err. The returned error can neither be unwrapped to err, nor print it.
 func Error(err error) error {
 	if err == nil {
 		return nil

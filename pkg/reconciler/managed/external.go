@@ -13,8 +13,8 @@ type ExternalConnecter = TypedExternalConnector[resource.Managed]
 // [WithTypedExternalConnector].
 type TypedExternalConnector[T resource.Managed] interface {
 	// Connect connects to the external system of the managed resource. It is called at most once per pass, and must not
-	// change the managed resource. Its context ends with the pass. The client may keep that context. An object that
-	// lives longer, such as a cached connection, needs another context.
+	// change the managed resource. Its context ends with the pass. The client may keep that context. A value that outlives
+	// the pass, such as a cached connection, needs another context.
 	Connect(ctx context.Context, mg T) (TypedExternalClient[T], error)
 }
 
@@ -146,8 +146,8 @@ const (
 	// OwnerOurs means that the object that is being reconciled owns the resource.
 	OwnerOurs
 
-	// OwnerNone means that the metadata of the resource name no owner. The reconciler leaves the resource alone unless
-	// the object has created or adopted it before, or the adoption policy allows to adopt it.
+	// OwnerNone means that the metadata of the resource name no owner. The reconciler leaves the resource alone unless the
+	// object has created or adopted the resource before, or the adoption policy allows the adoption.
 	OwnerNone
 
 	// OwnerOther means that another object, cluster or tool owns the resource. The reconciler changes the resource only

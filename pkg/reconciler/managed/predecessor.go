@@ -43,8 +43,8 @@ func WithPredecessor(domain string) ReconcilerOption {
 // An object may be deleted when it has a retired finalizer but not the finalizer of this reconciler. The reconciler
 // then deletes the external resource first, and removes the retired finalizer afterwards.
 //
-// With [WithFinalizer], its RemoveFinalizer has to remove the retired finalizers. Without it, [FinalizerName] cannot
-// be retired.
+// If [WithFinalizer] is given, the RemoveFinalizer of that finalizer has to remove the retired finalizers. If it is not
+// given, [FinalizerName] cannot be retired.
 func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		WithIgnoredFinalizers(names...)(r)

@@ -104,7 +104,7 @@ const (
 )
 
 // A Change is the last change of the external system. If this pass has made a change and a delete was sent recently,
-// it is Mutated.
+// the value is Mutated.
 type Change int
 
 // The changes.

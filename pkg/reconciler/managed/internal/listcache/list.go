@@ -47,9 +47,9 @@ const (
 // A Lookup is the result of Cache.Lookup.
 type Lookup struct {
 	Answer  Answer
-	Item    any           // of Listed
-	After   time.Duration // of Wait
-	Listing *Listing      // of List
+	Item    any           // the item, if Answer is Listed
+	After   time.Duration // the time to wait, if Answer is Wait
+	Listing *Listing      // the permission to list, if Answer is List
 }
 
 // A Listing allows one pass to read pages of a list.
@@ -64,10 +64,10 @@ type Listing struct {
 
 // Lookup returns how to observe an object that only needs to be observed.
 //
-// A list serves the object if it is complete and fresh, and began after the last event of the object. The first
-// object of each round of polls begins a list, if the connection has more objects than the list probably has pages.
-// The list expires at the end of its round. So objects that AlignPoll has aligned find no older list, and no list
-// that was made for a few objects.
+// A list serves the object if the list is complete and fresh, and began after the last event of the object. The first
+// object of each round of polls begins a list, if the connection has more objects than the list probably has pages. The
+// list expires at the end of its round. So objects whose polls AlignPoll has aligned find no list of an earlier round,
+// and no list that was made for a few objects.
 func (r *Cache) Lookup(p *Member, now time.Time) Lookup {
 	if r.round <= 0 {
 		return Lookup{}

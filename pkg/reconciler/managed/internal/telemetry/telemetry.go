@@ -1,6 +1,6 @@
-// Package telemetry counts, times and traces the passes of one kind of managed resource. Start with New: a
-// reconciler has one Recorder and reports to it when a pass and each external call in it begin and end, what was
-// written, and the status of the object at the end.
+// Package telemetry counts, times and traces the passes of one kind of managed resource. Start with New: a reconciler
+// has one Recorder and reports to it when a pass and each external call in it begin and end, what was written, and the
+// status of the object at the end.
 //
 //	ctx, pass := recorder.Begin(ctx, &object, mg)
 //	ctx, call := recorder.Step(ctx, telemetry.Observe)
@@ -10,13 +10,13 @@
 //	recorder.Seen(&object, mg)
 //	pass.End("kept", nil)
 //
-// Metrics are those of Prometheus, spans those of OpenTelemetry. No value of a label comes from an object, so that
-// the number of time series depends on the number of kinds, not of objects. Seven metrics have the names and labels
-// of crossplane: with the prefix "crossplane" its dashboards continue to work.
+// Metrics are those of Prometheus, spans those of OpenTelemetry. No value of a label comes from an object, so that the
+// number of time series depends on the number of kinds, not of objects. Seven metrics have the names and labels of
+// crossplane: with the prefix "crossplane" its dashboards continue to work.
 //
-// The memory of an object (whether it was counted as ready, when it was last in sync) is an [Object], which the
-// caller keeps, and passes to Forget when the object is gone. It makes a periodic list of all objects unnecessary:
-// the gauges change when an object does.
+// The memory of an object (whether it was counted as ready, when it was last in sync) is an [Object], which the caller
+// keeps, and passes to Forget when the object is gone. Because of this memory no periodic list of all objects is
+// necessary: the gauges change when an object does.
 package telemetry
 
 import (
@@ -223,9 +223,9 @@ func (r *Recorder) UntoldCreateError() { r.metrics.untold.Inc() }
 // Overdue counts a call to the external system that did not return after its timeout.
 func (r *Recorder) Overdue() { r.metrics.overdue.Inc() }
 
-// Terminal counts a pass that ended in an error that a retry cannot resolve. The label is the reason that the author
-// gave the error. The label is "other" for a reason that is not one word, and for all further reasons after several
-// dozens.
+// Terminal counts a pass that ended in an error that a retry cannot resolve. The label of the metric is the reason that
+// the author gave the error. The label is "other" for a reason that is not one word, and for all further reasons after
+// several dozens.
 func (r *Recorder) Terminal(reason string) { r.metrics.terminals.inc(reason) }
 
 // Failed counts a pass that has failed, by the class of its failure, a short constant.
