@@ -69,8 +69,8 @@ func WithDrainTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.drainTimeout = d }
 }
 
-// WithLogger sets the logger for the number of dropped entries, which is logged at most
-// once a minute. The default discards it.
+// WithLogger sets the logger for the number of dropped entries, which is logged at most once a minute. By default the
+// number is not logged.
 func WithLogger(l logging.Logger) QueueOption {
 	return func(q *Queue) { q.log = l }
 }

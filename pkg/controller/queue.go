@@ -151,8 +151,8 @@ func (q *queue[T]) AddRateLimited(item T) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// AddWithOpts adds items. An item that is in the queue already keeps the higher priority and
-// the earlier time of the two.
+// AddWithOpts adds items. If an item is in the queue already, it gets the higher of the two priorities, and the earlier
+// of the two times at which it is due.
 func (q *queue[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

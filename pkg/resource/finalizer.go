@@ -59,9 +59,9 @@ func NewNopFinalizer() Finalizer { return FinalizerFns{} }
 // An APIFinalizer writes a finalizer to the API server. Make one with NewAPIFinalizer; the zero value is not usable.
 //
 // It sends a merge patch of only metadata.finalizers, because an update would erase fields that the Go types of this
-// program do not have. The patch replaces the whole list, so it has the uid and resourceVersion of the object as
-// read. It fails with a Kubernetes Conflict error if another client has changed the object meanwhile. It fails with
-// an Invalid error if another object has the name now. The returned error wraps both.
+// program do not have. The patch replaces the whole list, so it has the uid and resourceVersion of the object as read.
+// It fails with a Kubernetes Conflict error if another client has changed the object meanwhile. It fails with an
+// Invalid error if another object has the name now. In both cases the returned error wraps the Kubernetes error.
 //
 // On success the object in memory gets the resourceVersion and the finalizers of the response. Its other fields stay
 // unchanged.

@@ -115,9 +115,9 @@ func NewLegacyProviderConfigUsageTracker(client.Client, ProviderConfigUsageObjec
 // Track returns nil.
 func (*LegacyProviderConfigUsageTracker) Track(context.Context, LegacyManaged) error { return nil }
 
-// CommonCredentialExtractor returns the credentials that a cluster-scoped configuration names in a Secret. It does
-// not read environment variables or files of the provider, and has no injected identity, because the operator has to
-// allow them. Use credentials.New with its options for these sources.
+// CommonCredentialExtractor returns the credentials that a cluster-scoped configuration names in a Secret. It has no
+// access to environment variables, files of the provider and the injected identity. The operator has to allow these
+// sources: use credentials.New with its options.
 //
 // The reader should have no cache, such as GetAPIReader of a manager. Branch on errors with credentials.IsNotAllowed
 // and credentials.IsMissing.

@@ -56,8 +56,8 @@ type Gate struct {
 	inFlight               int
 }
 
-// New returns a gate with a rate of ten calls per second, which adapts between 0.1 and 100. By default a call waits
-// at most for the time in which three calls are let through, and at most a second. The gate holds all calls after
+// New returns a gate with a rate of ten calls per second, which adapts between 0.1 and 100. By default a call waits no
+// longer than the gate takes to let three calls through, and never longer than a second. The gate holds all calls after
 // five consecutive failures: first for ten seconds, then longer, and at most for five minutes.
 func New(o ...Option) *Gate { return newGate("", newConfig(o)) }
 
