@@ -116,16 +116,16 @@ type Reports struct {
 
 // An Intent has the annotations of an object that record a creation, as they were before Create was called.
 type Intent struct {
-	Pending string // the time
-	Attempt string // the id
+	Pending string // the time of the creation
+	Attempt string // the id of the attempt
 	Before  string // the former value of the annotation of the attempt
 }
 
 // A Dropped is a change of the status that the API server accepted but did not store.
 type Dropped struct {
 	Change [sha256.Size]byte // the digest of the change and its base
-	Times  int               // how often it was sent
-	Until  time.Time         // when it may be sent again
+	Times  int               // how often the change was sent
+	Until  time.Time         // when the change may be sent again
 }
 
 // A UserIntent is the request of a user.
@@ -146,7 +146,7 @@ type Stop struct {
 // Rewordings count how often the message of one failure has changed.
 type Rewordings struct {
 	Of    string    // the failure without its message
-	Since time.Time // when it was reported first
+	Since time.Time // when the failure was reported first
 	Count int       // how often it was reported with another message since then
 }
 

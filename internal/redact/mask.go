@@ -20,9 +20,9 @@ import (
 //   - broken by spaces, by line ends or by continuations of lines;
 //   - truncated at the end of the text, if at least eight characters of it are left.
 //
-// Each longer line of a secret with several lines is a secret, too. So is the password in a URL, or in a document of
-// keys and values. All values of a JSON document are secrets, except values whose key or form shows that they are not
-// secret, such as a host name.
+// Parts of a secret are secrets, too: a line of at least 16 characters, and the password in a URL or in a document of
+// keys and values. If a secret is a JSON document, all its values are secrets. The exceptions are values whose key or
+// form shows that they are not secret, such as a host name.
 //
 // Secrets of less than six characters are not masked, because they would be found in any text. A nil Mask and the
 // zero value have no secrets. A Mask may be used concurrently. It does not show its secrets when it is printed. It is

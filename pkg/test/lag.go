@@ -16,7 +16,7 @@ const lagging = "The cache lags behind, asking the API server"
 // reconciler makes because its cache is stale. The logger forwards everything to next, or drops it if next is nil. It
 // may be used concurrently.
 //
-// If its cache is stale, for instance on a busy machine, the reconciler reads an object once from the API server. Such
+// If the cache is stale, for instance on a busy machine, the reconciler reads an object once from the API server. Such
 // a read is not a defect of the provider. The reconciler logs each such read before it sends the request. The next read
 // of the object is then in [Ledger.Lags] and not in [Ledger.Objects], even if a Reset comes between. Other reads are
 // counted as usual.

@@ -84,7 +84,7 @@ func (a *adapter[T]) Update(ctx context.Context, mg T) error {
 	return err
 }
 
-// Delete adds the details that the client returns to the change log.
+// Delete adds to the change log the details that the client returns.
 func (a *adapter[T]) Delete(ctx context.Context, mg T) error {
 	d, err := a.client.Delete(ctx, mg)
 	a.keep(ctx, nil, d.AdditionalDetails)

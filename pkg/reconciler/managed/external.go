@@ -121,9 +121,10 @@ type ExternalObservation struct {
 	// owner. A resource with the external name of the object then counts as a resource of the object.
 	Owner Owner
 
-	// OwnerNamespace is the namespace of the owning object, if the Owner is OwnerOther and the namespace is known, see
-	// [Stamp.Namespace]. If it is empty, and OwnerStamp too, a namespaced object with the adoption policy "force" takes
-	// over the resource only if the operator allows that. A cluster-scoped object needs the OwnerStamp instead.
+	// OwnerNamespace is the namespace of the owning object. Set it if the Owner is OwnerOther and the namespace is known,
+	// see [Stamp.Namespace]. It is for namespaced objects with the adoption policy "force". If OwnerNamespace and
+	// OwnerStamp are empty, such an object takes over the resource only if the operator allows that. A cluster-scoped
+	// object needs the OwnerStamp instead.
 	OwnerNamespace string
 
 	// OwnerStamp is the [Stamp] in the metadata of the external resource, if the Owner is OwnerOther and the resource

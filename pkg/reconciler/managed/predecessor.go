@@ -21,11 +21,11 @@ import (
 //   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count as the annotations of
 //     this runtime, if this runtime has recorded no creation of the object. The first write stores them under the
 //     keys of this runtime.
-//   - DOMAIN/external-create-succeeded, if it is later than the last creation of this runtime and
-//     DOMAIN/external-name differs from the external name here, shows that the predecessor has created another
-//     resource since. If no resource is found under the name here, the reconciler creates nothing and does not end a
-//     deletion before a user has chosen one of the two names. If the user chooses the name of the predecessor, the
-//     object takes over the annotations of that creation.
+//   - DOMAIN/external-create-succeeded may show that the predecessor has created another resource since. That is the
+//     case if the annotation is later than the last creation of this runtime, and DOMAIN/external-name differs from the
+//     external name here. If no resource is found under the name here, a user has to choose one of the two names.
+//     Before that, the reconciler creates nothing and ends no deletion. If the user chooses the name of the
+//     predecessor, the object takes over the annotations of that creation.
 //
 // The annotations of the predecessor stay on the object, so that the predecessor finds them after a rollback.
 // [WithRetiredAnnotations] removes them.

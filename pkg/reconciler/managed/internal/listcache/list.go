@@ -58,7 +58,7 @@ type Listing struct {
 	group *group
 	list  *list
 
-	// Next is the token of the next page; empty for the first one.
+	// Next is the token of the next page. It is empty for the first page.
 	Next string
 }
 

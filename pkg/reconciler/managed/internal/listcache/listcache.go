@@ -152,8 +152,8 @@ func (l *group) of(name string) iter.Seq[*Member] {
 	}
 }
 
-// Touched records that the resource of the object was observed, or that a call which may have changed it has ended
-// now. Earlier lists no longer serve the object.
+// Touched records that the resource of the object was observed, or that a call that may have changed the resource has
+// ended now. Earlier lists no longer serve the object.
 func (r *Cache) Touched(p *Member, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

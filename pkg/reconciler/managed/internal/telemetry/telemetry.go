@@ -118,11 +118,11 @@ type Pass struct {
 	span  trace.Span // nil: none
 }
 
-// Begin begins a pass. It gets the object as it was read, with its conditions, and the Object that belongs to it.
-// Create the spans of the pass in the returned context.
+// Begin begins a pass. The argument mg is the object as it was read, with its conditions. The argument o is the Object
+// that belongs to mg. Create the spans of the pass in the returned context.
 //
-// An object without the condition Synced has its first pass. Begin then records the time since its creation as time
-// to the first reconcile.
+// An object without the condition Synced has its first pass. Begin then records the time since the creation of the
+// object as time to the first reconcile.
 func (r *Recorder) Begin(ctx context.Context, o *Object, mg resource.Managed) (context.Context, Pass) {
 	p := Pass{r: r, begun: r.clock.Now()}
 	r.metrics.inFlight.Inc()
