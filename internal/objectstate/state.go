@@ -28,7 +28,7 @@ type State struct {
 
 // An Object is the state of an object itself, and of its last pass.
 type Object struct {
-	Version string // resourceVersion in the answer to our last write
+	Version string // resourceVersion in the response to our last write
 	Live    bool   // this process wrote the object, or read it from the API server itself
 
 	Known       bool // a pass was made by this process

@@ -131,8 +131,8 @@ func (q *Queue) enqueue(e Entry) bool {
 // Start sends entries until ctx ends. Then it sends the buffered entries until the drain timeout. A second call
 // returns an error.
 //
-// If the sink does not return when its context ends, Start returns without it. The goroutine that calls the sink
-// keeps running.
+// If the sink does not return when its context ends, Start returns without waiting for the sink. The goroutine that
+// calls the sink keeps running.
 func (q *Queue) Start(ctx context.Context) error {
 	if err := q.start(); err != nil {
 		return err

@@ -83,9 +83,9 @@ type connection[C any] struct {
 	used     time.Time
 }
 
-// New returns an empty cache. The cache calls close once for each connection that is no longer needed, when all
-// leases of the connection are released. It does so inside Acquire, Release, Drop or Close, so close should not take
-// long.
+// New returns an empty cache. The cache calls close once for each connection that is no longer needed, when all leases
+// of the connection are released. The cache calls close inside Acquire, Release, Drop or Close, so the function should
+// not take long.
 func New[C any](close func(C), opts ...Option) *Cache[C] {
 	o := defaults()
 	for _, apply := range opts {

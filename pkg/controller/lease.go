@@ -75,9 +75,9 @@ func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...Lea
 	return l
 }
 
-// Deadline returns until when this process may act as the leader. That is the start of the last successful renewal
-// plus the renew deadline. Deadline returns a time in the past, never the zero time, in these cases: before the first
-// renewal, after a detected restore, and after [Lease.Get] has read that this process does not hold the lease.
+// Deadline returns until when this process may act as the leader. The deadline is the start of the last successful
+// renewal plus the renew deadline. Deadline returns a time in the past, never the zero time, in these cases: before the
+// first renewal, after a detected restore, and after [Lease.Get] has read that this process does not hold the lease.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

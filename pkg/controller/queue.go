@@ -57,8 +57,9 @@ func NewQueue[T comparable](name string, l workqueue.TypedRateLimiter[T]) workqu
 	return newQueue(name, l, nil)
 }
 
-// NewPacedQueue is NewQueue with a rate limit that all queues with the same limiter share. The limit is a token
-// bucket, such as the one of ratelimiter.NewGlobal. A bucket without capacity means no limit.
+// NewPacedQueue returns a function that makes queues like NewQueue, with a rate limit in addition. All queues with the
+// same limiter share the limit. The limiter is a token bucket, such as the one of ratelimiter.NewGlobal. A bucket
+// without capacity means no limit.
 //
 // The queue applies the limit when it hands out an item. So an item of high priority never waits behind items that
 // already hold a token. The limit does not change the number of failures and the backoff of an item. Do not apply the

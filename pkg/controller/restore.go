@@ -24,8 +24,8 @@ var ErrRestored = errors.New("the API server was restored to an earlier state")
 // etcd of the API server was restored to an earlier state. WentBack returns false for versions that cannot be
 // compared.
 //
-// Both must be versions of the same object, or of lists of the same resource. The version of an object is the version
-// of its last write, so the versions of different objects cannot be compared. An object that was deleted and
+// Both resourceVersions must be of the same object, or of lists of the same resource. The version of an object is the
+// version of its last write, so the versions of different objects cannot be compared. An object that was deleted and
 // recreated has a higher version than before.
 //
 // The known version must have been known when the request was sent, because the responses to concurrent requests may

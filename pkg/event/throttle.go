@@ -77,7 +77,7 @@ func (r *ThrottledRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 	return &ThrottledRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), seen: r.seen}
 }
 
-// Forget removes the state of the object, for instance when it is deleted. Nil is ignored.
+// Forget removes the state of the object, for instance when the object is gone. Nil is ignored.
 func (r *ThrottledRecorder) Forget(obj runtime.Object) {
 	if !isNil(obj) {
 		r.seen.forget(obj)

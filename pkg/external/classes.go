@@ -53,9 +53,9 @@ func AsRetryAfter(err error) (time.Duration, bool) {
 // Throttled marks err as the response that a quota of the external system is exceeded. All objects that share the
 // quota then slow down.
 //
-// The scope names the quota. Only its first 64 bytes are used. An empty scope means the quota of the whole
-// connection. The delay d is the delay that the system requests, at most MaxRetryAfter. If d is zero or less, the
-// system requests none. The text of the result is the text of err. For nil it returns nil.
+// The scope names the quota. Only its first 64 bytes are used. An empty scope means the quota of the whole connection.
+// The argument d is the delay that the system requests, at most MaxRetryAfter. If d is zero or less, the system
+// requests no delay. The text of the result is the text of err. For nil it returns nil.
 func Throttled(scope string, d time.Duration, err error) error {
 	if err == nil {
 		return nil

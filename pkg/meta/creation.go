@@ -69,8 +69,8 @@ const (
 	// answers by removing the record of the creation. The answer does not remove this annotation. A replace of the object
 	// removes both the record and this annotation. The runtime never removes it.
 	//
-	// After a slash the value has the time of the creation, unless an earlier release wrote it. The answer does not
-	// apply to what another runtime has created after that time.
+	// After a slash the value has the time of the creation, unless an earlier release wrote it. The answer does not apply
+	// to a resource that another runtime has created after that time.
 	AnnotationKeyWasUnresolved = "moorage.dev/was-unresolved"
 
 	// AnnotationKeyCreationDetails is the state of connection details that only the response to Create has. The value is

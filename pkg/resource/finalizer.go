@@ -52,8 +52,8 @@ func (f FinalizerFns) RemoveFinalizer(ctx context.Context, obj Object) error {
 	return f.RemoveFinalizerFn(ctx, obj)
 }
 
-// NewNopFinalizer returns a Finalizer that does nothing. The API server then removes an object as soon as it is
-// deleted, and its external resource is not cleaned up.
+// NewNopFinalizer returns a Finalizer that does nothing. The API server then removes an object as soon as its deletion
+// is requested, and its external resource is not cleaned up.
 func NewNopFinalizer() Finalizer { return FinalizerFns{} }
 
 // An APIFinalizer writes a finalizer to the API server. Make one with NewAPIFinalizer; the zero value is not usable.

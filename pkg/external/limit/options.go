@@ -56,9 +56,9 @@ func WithMaxWait(d time.Duration) Option {
 	}
 }
 
-// WithBreaker configures the circuit breaker. The first argument is the number of consecutive failures after which
-// the gate holds calls. The second is the interval until the first probe. The interval doubles with each probe that
-// fails, up to longest. The defaults are 5, ten seconds and five minutes.
+// WithBreaker configures the circuit breaker. The argument failures is the number of consecutive failures after which
+// the gate holds calls. The argument first is the interval until the first probe. The interval doubles with each probe
+// that fails, up to longest. The defaults are 5, ten seconds and five minutes.
 func WithBreaker(failures int, first, longest time.Duration) Option {
 	return func(c *config) {
 		if failures > 0 && first > 0 && first <= longest {

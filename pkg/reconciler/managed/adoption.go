@@ -33,9 +33,9 @@ func WithAdoptionPolicy(policy string) ReconcilerOption {
 // The reconciler leaves a resource alone if only a disallowed policy would take it over. A condition of the object
 // says so.
 //
-// A user who may edit an object can set its external name to that of any resource that the credentials reach. This
-// option prevents such a takeover where clients can determine owners. Where clients cannot determine owners, also
-// give WithAdoptionPolicy(meta.AdoptionPolicyNever).
+// A user who may edit an object can set its external name to the name of any resource that the credentials reach. This
+// option prevents such a takeover where clients can determine owners. Where clients cannot determine owners, also give
+// WithAdoptionPolicy(meta.AdoptionPolicyNever).
 func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.allowedAdoptionPolicies, r.adoption.Listed = policies, map[lifecycle.Adoption]bool{}

@@ -41,9 +41,9 @@ func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnno
 	return &RetryingCriticalAnnotationUpdater{client: c}
 }
 
-// UpdateCriticalAnnotations stores the annotations of o, except the annotations by which users instruct the
-// reconciler. It retries until ctx ends, or for 25 seconds if ctx has no deadline or is nil. It gives up when the
-// object is gone or another object has its name. On success o has the content of the API server's response.
+// UpdateCriticalAnnotations stores the annotations of o, except the annotations by which users instruct the reconciler.
+// It retries until ctx ends, or for 25 seconds if ctx has no deadline or is nil. UpdateCriticalAnnotations gives up
+// when the object is gone or another object has its name. On success o has the content of the API server's response.
 func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	if ctx == nil {
 		ctx = context.Background()

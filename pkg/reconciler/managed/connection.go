@@ -46,8 +46,8 @@ type Connection struct {
 // which a user waits report the failure.
 //
 // Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. If Connect
-// fails because of the connection, that counts as a failed call over the connection of the ProviderConfig that the
-// object refers to.
+// fails because of the connection, the failure counts as a failed call. Its connection is the connection of the
+// ProviderConfig that the object refers to.
 func WithLimits(set *gates.Set) ReconcilerOption {
 	return func(r *Reconciler) { r.limits = set }
 }

@@ -69,8 +69,8 @@ type ExternalClient = TypedExternalClient[resource.Managed]
 // A TypedExternalClient is an [ExternalClient] for one Go type of managed resource. Its methods receive that type and
 // need no type assertion.
 type TypedExternalClient[T resource.Managed] interface {
-	// Observe returns whether the external resource exists, whether it is up to date, and its owner. It is called again
-	// after each Create, Update or Delete of the same pass.
+	// Observe returns whether the external resource exists, whether it is up to date, and its owner. The reconciler calls
+	// Observe again after each Create, Update or Delete of the same pass.
 	//
 	// Observe must not change the external resource. It may change the status of the managed resource. It may also set
 	// annotations, such as an external name that it found, and they are stored. Changes of the spec are stored only with

@@ -35,8 +35,8 @@ const (
 // A ReconcilerOption configures a Reconciler. Options are applied in order.
 type ReconcilerOption func(*Reconciler)
 
-// A PollIntervalHook returns the delay until the next poll of an object, given the poll interval. The reconciler
-// calls it after a pass that leaves nothing to do. A result that is not positive means the poll interval. If the hook
+// A PollIntervalHook returns the delay until the next poll of an object, given the poll interval. The reconciler calls
+// the hook after a pass with nothing left to do. A result that is not positive means the poll interval. If the hook
 // panics, the reconciler reports that once, and uses the default hook. The hook is called concurrently.
 type PollIntervalHook func(managed resource.Managed, pollInterval time.Duration) time.Duration
 

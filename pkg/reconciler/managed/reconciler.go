@@ -27,7 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// FinalizerName is the finalizer that keeps a managed resource until its external resource is deleted.
+// FinalizerName is the finalizer that keeps a managed resource until its external resource is gone.
 const FinalizerName = "finalizer.managedresource.krateo.io"
 
 // ControllerName returns the recommended name of the controller for a kind.

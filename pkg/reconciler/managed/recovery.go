@@ -40,8 +40,9 @@ type TypedCreationRecoverer[T resource.Managed] interface {
 // WithCreationTokens declares that a repeated Create with the same [CreationToken] leads to the same external
 // resource. By default the reconciler does not assume that.
 //
-// With this option the reconciler repeats an interrupted creation. It does so also for an object that is being
-// deleted, to find the resource that has to be deleted. The option contradicts [WithDeterministicExternalName].
+// With this option the reconciler repeats an interrupted creation. If the object is being deleted, the reconciler
+// repeats the creation, too, to find the resource that has to be deleted. The option contradicts
+// [WithDeterministicExternalName].
 func WithCreationTokens() ReconcilerOption {
 	return func(r *Reconciler) { r.tokens = true }
 }

@@ -60,7 +60,7 @@ func (f Facts) awaitsAbsence() bool {
 }
 
 // An Object is the state of the managed resource. There is no state for an object that is being deleted without our
-// finalizer, because Admit does not admit it.
+// finalizer, because Admit does not admit such an object.
 type Object int
 
 // The states of the object.

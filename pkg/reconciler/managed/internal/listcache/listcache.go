@@ -59,10 +59,10 @@ type group struct {
 	failed int       // consecutive failures
 }
 
-// New returns an empty cache. The argument round is the length of a round: the cache begins at most one list in each.
-// If round is not positive, there are no lists. The argument fresh is the maximum age of a list that serves objects.
-// The argument made is the time at which the cache is made, and must be before all other times that are passed to the
-// cache.
+// New returns an empty cache. The argument round is the length of a round. The cache begins at most one list in each
+// round. If round is not positive, there are no lists. The argument fresh is the maximum age of a list that serves
+// objects. The argument made is the time at which the cache is made, and must be before all other times that are passed
+// to the cache.
 func New(round, fresh time.Duration, made time.Time) *Cache {
 	return &Cache{round: round, fresh: fresh, made: made, groups: map[string]*group{}}
 }

@@ -1,6 +1,6 @@
-// Package telemetry counts, times and traces the passes of one kind of managed resource. Start with New: a reconciler
-// has one Recorder and reports to it when a pass and each external call in it begin and end, what was written, and the
-// status of the object at the end.
+// Package telemetry counts, times and traces the passes of one kind of managed resource. Start with New. A reconciler
+// has one Recorder. It reports to the Recorder the beginning and the end of each pass and of each external call, each
+// write, and the status of the object at the end of the pass.
 //
 //	ctx, pass := recorder.Begin(ctx, &object, mg)
 //	ctx, call := recorder.Step(ctx, telemetry.Observe)
@@ -14,9 +14,9 @@
 // number of time series depends on the number of kinds, not of objects. Seven metrics have the names and labels of
 // crossplane: with the prefix "crossplane" its dashboards continue to work.
 //
-// The memory of an object (whether it was counted as ready, when it was last in sync) is an [Object], which the caller
-// keeps, and passes to Forget when the object is gone. Because of this memory no periodic list of all objects is
-// necessary: the gauges change when an object does.
+// The memory of an object is an [Object]. It records whether the object was counted as ready, and when the object was
+// last in sync. The caller keeps the Object, and passes it to Forget when the object is gone. Because of this memory no
+// periodic list of all objects is necessary: the gauges change when an object does.
 package telemetry
 
 import (
@@ -67,8 +67,8 @@ type Recorder struct {
 	metrics *metrics
 }
 
-// New returns a Recorder of the kind. Recorders with the same Registerer and prefix share metrics. If two of them are
-// of the same kind, their numbers add up.
+// New returns a Recorder of the kind. Recorders with the same Registerer and prefix share metrics. If two Recorders
+// with shared metrics are for the same kind, their numbers add up.
 //
 // An error names the metrics that the Registerer has rejected because their names are in use. The Recorder works
 // nevertheless, but those metrics are not served.
