@@ -58,7 +58,7 @@ func WithBuffer(n int) QueueOption {
 }
 
 // WithSendTimeout sets the timeout of the sink for one entry. The default is ten seconds. If the sink ignores its
-// context, the queue waits for it, and meanwhile drops entries that do not fit into the buffer.
+// context, the queue waits for the sink, and meanwhile drops entries that do not fit into the buffer.
 func WithSendTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.sendTimeout = d }
 }

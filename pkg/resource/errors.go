@@ -27,8 +27,8 @@ func IgnoreAny(err error, is ...ErrorIs) error {
 }
 
 // IsNotFound reports whether err, or an error it wraps, says that a Kubernetes object does not exist. Unlike the
-// function of that name in k8s.io/apimachinery, it requires that the response is about an object. The 404 of a proxy,
-// or of an API server that does not serve the kind, proves nothing about the object.
+// function of that name in k8s.io/apimachinery, this function requires that the response is about an object. The 404 of
+// a proxy, or of an API server that does not serve the kind, proves nothing about the object.
 //
 // The response to a write may be about a subresource or a namespace, and a cache may be stale. So read the object
 // from the API server before you clean up or drop state of an object that was not found.

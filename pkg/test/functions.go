@@ -113,15 +113,15 @@ func NewMockSchemeFn(scheme *runtime.Scheme) MockSchemeFn {
 	return func() *runtime.Scheme { return scheme }
 }
 
-// NewMockGroupVersionKindForFn returns a function that calls rofn with the object, and then returns gvk and err. If
-// one of rofn returns an error, it returns gvk and that error at once.
+// NewMockGroupVersionKindForFn returns a function that calls rofn with the object, and then returns gvk and err. If one
+// of rofn returns an error, the returned function returns gvk and that error at once.
 func NewMockGroupVersionKindForFn(err error, gvk schema.GroupVersionKind,
 	rofn ...RuntimeObjectFn) MockGroupVersionKindForFn {
 	return func(obj runtime.Object) (schema.GroupVersionKind, error) { return gvk, finish(err, obj, rofn) }
 }
 
 // NewMockIsObjectNamespacedFn returns a function that calls rofn with the object, and then returns isNamespaced and
-// err. If one of rofn returns an error, it returns isNamespaced and that error at once.
+// err. If one of rofn returns an error, the returned function returns isNamespaced and that error at once.
 func NewMockIsObjectNamespacedFn(err error, isNamespaced bool, rofn ...RuntimeObjectFn) MockIsObjectNamespacedFn {
 	return func(obj runtime.Object) (bool, error) { return isNamespaced, finish(err, obj, rofn) }
 }

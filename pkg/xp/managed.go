@@ -120,8 +120,8 @@ func (*LegacyProviderConfigUsageTracker) Track(context.Context, LegacyManaged) e
 // access to environment variables, files of the provider and the injected identity. The operator has to allow these
 // sources: use credentials.New with its options.
 //
-// The reader should have no cache, such as GetAPIReader of a manager. Branch on errors with credentials.IsNotAllowed
-// and credentials.IsMissing.
+// The reader should read without a cache, as the result of GetAPIReader of a manager does. Branch on errors with
+// credentials.IsNotAllowed and credentials.IsMissing.
 func CommonCredentialExtractor(ctx context.Context, source commonv1.CredentialsSource, secrets client.Reader,
 	selector commonv1.CommonCredentialSelectors) ([]byte, error) {
 	return credentials.New(secrets).Extract(ctx, "", source, selector)

@@ -21,9 +21,9 @@ const Domain = "crossplane.io"
 //
 //   - managed.NameAsExternalName: the metadata.name of an object is its external name unless the object has an
 //     external name.
-//   - managed.WithPredecessor and managed.WithRetiredFinalizers: the annotations by which crossplane-runtime pauses
-//     an object, names its resource and records its creation are respected. The finalizer of crossplane-runtime is
-//     removed once the object has the finalizer of Moorage.
+//   - managed.WithPredecessor and managed.WithRetiredFinalizers: the reconciler respects the annotations by which
+//     crossplane-runtime pauses an object, names its resource and records the creation of the resource. The finalizer
+//     of crossplane-runtime is removed once the object has the finalizer of Moorage.
 //   - managed.WithCreationConnectionDetails: before Create, a publisher that is a managed.ConnectionPreparer checks
 //     whether the details could be published. The publishers of Secrets are ConnectionPreparers. Details that were lost
 //     because the process ended are reported.

@@ -155,8 +155,9 @@ func WithExternalConnectDisconnecter(c ExternalConnectDisconnecter) ReconcilerOp
 	return func(r *Reconciler) { r.connecter = c }
 }
 
-// WithCriticalAnnotationUpdater sets how the annotations are stored after Create, if Create set any or if they record
-// the result of Create. The default is a patch of only these annotations, which is retried for 25 seconds.
+// WithCriticalAnnotationUpdater sets how the annotations are stored after Create. They are stored if Create set an
+// annotation, or if an annotation records the result of Create. The default is a patch of only these annotations, which
+// is retried for 25 seconds.
 //
 // An updater given here makes its own requests, and has to check what it overwrites. After a failed creation it is
 // called only if a read from the API server has shown that no other creation has begun since.

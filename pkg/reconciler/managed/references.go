@@ -23,9 +23,9 @@ type ReferenceResolver interface {
 // A ReferenceResolverFn is a function that is a ReferenceResolver.
 type ReferenceResolverFn func(ctx context.Context, mg resource.Managed) error
 
-// A Referencer is a managed resource that resolves its references itself, with the given reader. The reconciler
-// watches the objects that the method reads, and calls it again when one of them changes. Package reference has
-// functions for it.
+// A Referencer is a managed resource that resolves its references itself, with the given reader. The reconciler watches
+// the objects that the method reads, and calls the method again when one of these objects changes. Package reference
+// has functions for the method.
 type Referencer interface {
 	ResolveReferences(ctx context.Context, r client.Reader) error
 }

@@ -186,8 +186,8 @@ func (t *Listing) Return() {
 	t.list.busy = false
 }
 
-// AlignPoll returns when to poll an object, so that all objects of a connection use the same list. It takes the last
-// round of the connection that begins before due+tolerance, and returns the beginning of that round plus a small
+// AlignPoll returns when to poll an object, so that all objects of a connection use the same list. AlignPoll takes the
+// last round of the connection that begins before due+tolerance, and returns the beginning of that round plus a small
 // jitter. The argument random is in [0,1) and determines the jitter.
 //
 // If no such round begins after now, or the connection has too few objects for a list, AlignPoll returns due and

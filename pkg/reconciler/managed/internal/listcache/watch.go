@@ -132,8 +132,8 @@ func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 	return keys, true
 }
 
-// Watched reports whether the subscription covers the object: it has worked since the last observation of the
-// resource, works now, and has reported no change since.
+// Watched reports whether the subscription covers the object. That is the case if the subscription has worked since the
+// last observation of the resource, works now, and has reported no change since that observation.
 func (r *Cache) Watched(p *Member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
