@@ -58,7 +58,7 @@ type Cold struct {
 	Reports
 }
 
-// Retries are the events for which passes wait, and how often they have waited.
+// Retries are the events for which passes wait, and how often passes have waited.
 type Retries struct {
 	TriedIntent UserIntent // the request of a user that the last pass handled, while the status does not show it
 	Changed     Instant    // the time of the change whose effect the passes wait for

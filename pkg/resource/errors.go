@@ -12,7 +12,7 @@ import (
 // An ErrorIs reports whether an error is of a certain kind.
 type ErrorIs func(err error) bool
 
-// Ignore returns nil if is returns true for err, and err otherwise.
+// Ignore returns nil if the function is returns true for err. Otherwise it returns err.
 func Ignore(is ErrorIs, err error) error {
 	return IgnoreAny(err, is)
 }

@@ -38,7 +38,8 @@ func WithExternalConnector(c ExternalConnecter) managed.ReconcilerOption {
 	return WithExternalConnecter(c)
 }
 
-// WithTypedExternalConnector is WithExternalConnecter for one type of managed resource.
+// WithTypedExternalConnector does the same as WithExternalConnecter, for a connecter of one Go type of managed
+// resource.
 func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnecter[T]) managed.ReconcilerOption {
 	return managed.WithTypedExternalConnector(Adapt(c))
 }

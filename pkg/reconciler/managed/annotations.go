@@ -16,7 +16,7 @@ import (
 // that Create has set.
 type CriticalAnnotationUpdater interface {
 	// UpdateCriticalAnnotations stores the annotations of o. The context ctx survives a shutdown and ends after 25
-	// seconds. It may replace the content of o with the response of the API server.
+	// seconds. UpdateCriticalAnnotations may replace the content of o with the response of the API server.
 	UpdateCriticalAnnotations(ctx context.Context, o client.Object) error
 }
 

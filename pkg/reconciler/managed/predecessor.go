@@ -52,10 +52,10 @@ func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	}
 }
 
-// WithRetiredAnnotations names annotations of predecessors. The reconciler removes them from each object that has its
-// finalizer, unless the object is paused or being deleted. Without these annotations the predecessor no longer knows
-// the external resource. So give this option only when a rollback is no longer needed. The annotations of this
-// reconciler cannot be retired.
+// WithRetiredAnnotations names annotations of predecessors. The reconciler removes them from each object that has the
+// finalizer of the reconciler, unless the object is paused or being deleted. Without these annotations the predecessor
+// no longer knows the external resource. So give this option only when a rollback is no longer needed. The annotations
+// of this reconciler cannot be retired.
 func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }

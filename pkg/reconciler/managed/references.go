@@ -46,9 +46,9 @@ func WithReferenceGraph(g *reference.Graph) ReconcilerOption {
 	return func(r *Reconciler) { r.graph = g }
 }
 
-// References returns the source of events about referenced objects. The controller of this reconciler needs it in
-// addition to the source of its own kind. [Setup] adds it. Without it, an object that waits for a referenced object
-// polls.
+// References returns the source of events about referenced objects. The controller of this reconciler needs this source
+// in addition to the source of its own kind. [Setup] adds both. Without this source, an object that waits for a
+// referenced object polls.
 func (r *Reconciler) References(c cache.Cache) source.TypedSource[reconcile.Request] {
 	r.watching.Store(true)
 

@@ -146,7 +146,7 @@ func (p Pass) End(outcome string, err error) {
 	}
 }
 
-// A Step is a call to the external system, or to the author's code in a pass.
+// A Step is a call in a pass, to the external system or to other code of the provider's author.
 type Step int
 
 // The steps of a pass.
