@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Secrets collects the secrets that become known during an operation, so that they can be removed from its errors,
-// events and logs. The zero value is empty and ready to use. It may be used concurrently.
+// Secrets collects the secrets that become known during an operation, so that they can be removed from the errors,
+// events and logs of the operation. The zero value is empty and ready to use. It may be used concurrently.
 type Secrets struct {
 	mu    sync.Mutex
 	known [][]byte

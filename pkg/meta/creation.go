@@ -35,8 +35,8 @@ const (
 	// client chose the handle.
 	AnnotationKeyOperation = "moorage.dev/operation"
 
-	// AnnotationKeyLateInitialized names the fields of the spec that were set from the external resource. If a user
-	// unsets one of them, it stays unset.
+	// AnnotationKeyLateInitialized names the fields of the spec that were set from the external resource. If a user unsets
+	// one of these fields, the field stays unset.
 	AnnotationKeyLateInitialized = "moorage.dev/late-initialized"
 
 	// AnnotationKeyAllowBackendChange is set by a user. The value is the identity of an external system that the object

@@ -32,7 +32,7 @@
 //   - At the end: the status, once, on the newest version known.
 //
 // An object thus takes three requests from its creation to Ready, or two with a deterministic name. A later change of
-// the object takes at most one request, and its deletion takes one.
+// the object takes at most one request. The deletion of the object takes one request.
 //
 // # Safety
 //

@@ -52,18 +52,19 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 //   - external.RetryAfter: the reconciler retries after the given delay.
 //   - external.Throttled, external.Unauthorized and external.Unavailable: the whole connection fails.
 //
-// A client may also be a [CreationRecoverer], a [BackendIdentifier], a [ConnectionDescriber] or an [ExternalLister].
-// If it is an [ExternalDisconnecter], it is disconnected at the end of the pass, before the connecter. If it wraps
-// another client, it needs a method Unwrap() any that returns that client. Without the method the reconciler does not
-// find the optional interfaces of the wrapped client. A wrapper of a typed lister has to forward the list methods
+// A client may also be a [CreationRecoverer], a [BackendIdentifier], a [ConnectionDescriber] or an [ExternalLister]. If
+// it is an [ExternalDisconnecter], it is disconnected at the end of the pass, before the connecter. A client that wraps
+// another client needs a method Unwrap() any that returns the wrapped client. Without the method the reconciler does
+// not find the optional interfaces of the wrapped client. A wrapper of a typed lister has to forward the list methods
 // itself.
 //
 // A call may change the status of the managed resource. The reconciler writes the status once, at the end of the
 // pass, if it has changed. Error texts are redacted and limited to 1 KiB before they are shown.
 //
-// A client adds annotations with meta.AddAnnotations. If it no longer needs one of its annotations, it sets the value
-// to the empty string. The reconciler restores any annotation or finalizer that a call removes, and any change of its
-// own annotations. The exception is the external name: a client may change it, but not to the empty string.
+// A client adds annotations with meta.AddAnnotations. If the client no longer needs one of its annotations, the client
+// sets the value of the annotation to the empty string. The reconciler restores any annotation or finalizer that a call
+// removes, and any change of its own annotations. The exception is the external name: a client may change it, but not
+// to the empty string.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
 // A TypedExternalClient is an [ExternalClient] for one Go type of managed resource. Its methods receive that type and

@@ -186,9 +186,9 @@ func WithCluster(c Cluster) ReconcilerOption {
 // makes anyway.
 //
 // Once d knows of a restore, no pass begins. Before the process ends, the reconciler lists its kind from the API
-// server. It writes back the records of creations that it knows and that the restored objects do not have. So the
-// next process creates nothing twice. The log names the records that it could not write, and the external resources
-// of objects that are gone.
+// server. It writes back the records of creations that it knows and that the restored objects do not have. So the next
+// process creates nothing twice. The log names the records that the reconciler could not write, and the external
+// resources of objects that are gone.
 //
 // Give every Reconciler of a manager the detector that was added to the manager. The default is none.
 func WithRestoreDetector(d *controller.RestoreDetector) ReconcilerOption {

@@ -27,8 +27,9 @@ type TypedCreationRecoverer[T resource.Managed] interface {
 	//
 	// The reconciler calls RecoverCreation before Observe while the result of an attempt is unknown. It also calls
 	// RecoverCreation after Observe, with the token of the first attempt, for an object that has all of these properties:
-	// Observe has not found its resource, it has no record of an attempt, and it was created before this process became
-	// the leader. An earlier process may have made that attempt, and a replace or a restore may have removed the record.
+	// Observe has not found the resource of the object, the object has no record of an attempt, and the object was created
+	// before this process became the leader. An earlier process may have made that attempt, and a replace or a restore may
+	// have removed the record.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
 
 	// RecoveryWindow returns the longest time for which RecoverCreation may not find a created resource yet. The window
