@@ -56,9 +56,12 @@ func quoted(keys []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// Changes returns the details that are missing in the held data of a Secret or differ from it. If the Secret cannot
-// hold all of them, it also returns an [UnheldError]. An empty value does not replace an existing value, because
-// external systems return an empty value to mask one.
+// Changes returns the details to write to a Secret. The argument held is the data that the Secret has. A detail is
+// returned if held lacks its key, or has another value for it. If the Secret cannot hold all of these details, Changes
+// also returns an [UnheldError].
+//
+// An empty value in details does not replace an existing value. External systems return an empty value to mask a
+// secret.
 func Changes(held, details map[string][]byte) (map[string][]byte, error) {
 	room := corev1.MaxSecretSize
 	for _, value := range held {
@@ -89,9 +92,8 @@ func Changes(held, details map[string][]byte) (map[string][]byte, error) {
 	return changes, unheld
 }
 
-// Create creates a Secret with the part of its data that it can hold, and reports whether it created the Secret. If
-// the Secret cannot hold all data, the error is an [UnheldError]. If the Secret can hold none, Create does not create
-// it.
+// Create creates the Secret desired, and reports whether it created the Secret. It omits the keys that a Secret cannot
+// hold, and names them in an [UnheldError]. If the Secret can hold none of its keys, Create does not create it.
 func Create(ctx context.Context, c client.Client, desired *corev1.Secret) (bool, error) {
 	fits, unheld := Changes(nil, desired.Data)
 	if len(fits) == 0 && unheld != nil {
@@ -106,8 +108,8 @@ func Create(ctx context.Context, c client.Client, desired *corev1.Secret) (bool,
 	return true, unheld
 }
 
-// Immutable returns an error if the data of a Secret cannot be changed, and nil otherwise. The error says how to
-// resolve that.
+// Immutable returns an error if the Secret is immutable, and nil otherwise. The text of the error names the ways out:
+// name another Secret, or delete this Secret.
 func Immutable(secret *corev1.Secret) error {
 	if secret.Immutable == nil || !*secret.Immutable {
 		return nil

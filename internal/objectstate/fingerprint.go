@@ -6,8 +6,9 @@ import "time"
 type Significant [30]uint64
 
 // Significant returns the values of the record that can affect the decisions of a reconciler, without times and
-// messages. Counters and times count only as zero or nonzero. The function role maps a text, such as a name or the ID
-// of an attempt, to a number for its meaning. It is not called for an empty text.
+// messages. Counters and times count only as zero or nonzero. The argument role is a function that maps a text, such as
+// a name or the ID of an attempt, to a number for the meaning of the text. Significant does not call role for an empty
+// text.
 func (r *Record) Significant(role func(string) uint64) Significant {
 	text := func(s string) uint64 {
 		if s == "" {

@@ -1,7 +1,7 @@
-// Package objectstate defines the memory of a managed reconciler for each object, in addition to the stored object.
-// It has only plain values, so that a snapshot can be taken, compared and restored. Parts of a running process, such
-// as metrics, list members and reservations, are elsewhere in the reconciler. The loss of a state by a restart may
-// cost time or a request, but does not affect safety. Start with State and Cold.
+// Package objectstate defines the memory of a managed reconciler for each object, in addition to the stored object. The
+// memory has only plain values, so that a snapshot can be taken, compared and restored. Parts of a running process,
+// such as metrics, list members and reservations, are elsewhere in the reconciler. A restart of the process loses the
+// memory. The loss may cost time or a request, but does not affect safety. Start with State and Cold.
 package objectstate
 
 import (
@@ -28,15 +28,15 @@ type State struct {
 
 // An Object is the state of an object itself, and of its last pass.
 type Object struct {
-	Version string // resourceVersion in the answer to our last write
+	Version string // resourceVersion in the response to our last write
 	Live    bool   // this process wrote the object, or read it from the API server itself
 
 	Known       bool // a pass was made by this process
 	Failed      bool // the last pass failed
 	PendingEcho bool // annotations were written in this pass
-	Gone        bool // its finalizer was removed, and no other finalizer keeps it
+	Gone        bool // our finalizer was removed, and no other finalizer keeps the object
 
-	HadFinalizer bool // our finalizer kept it in a pass of this process
+	HadFinalizer bool // our finalizer kept the object in a pass of this process
 	NoLeftover   bool // nothing is left over if the object is removed now, or the policies say that it stays
 }
 
@@ -44,7 +44,7 @@ type Object struct {
 type Resource struct {
 	Seen     CreationRef // the creation whose external resource was observed
 	Creation string      // the creation whose grace period is running: its mark, or our own
-	Since    Instant     // since when this process waits for its effect: a create, or a later update
+	Since    Instant     // when this process began to wait for the effect of a create or of a later update
 	Backend  *string     // the identity of the external system according to the object; nil: none
 }
 
@@ -58,10 +58,10 @@ type Cold struct {
 	Reports
 }
 
-// Retries are the events for which passes wait, and how often they have waited.
+// Retries are the events for which passes wait, and how often passes have waited.
 type Retries struct {
 	TriedIntent UserIntent // the request of a user that the last pass handled, while the status does not show it
-	Changed     Instant    // when the change was made whose effect the passes wait for
+	Changed     Instant    // the time of the change whose effect the passes wait for
 
 	Stop Stop // the terminal error of the last pass, if its cause is known
 
@@ -77,17 +77,17 @@ type Deletion struct {
 	Retained         bool      // it was reported that the external resource stays, whatever is deleted
 	LeftoverName     string    // external name of a resource that is being deleted, or not observed yet
 	NotFoundSince    time.Time // when first not found, or found with another owner
-	NotFoundName     string    // and under which name
+	NotFoundName     string    // the external name that NotFoundSince is about
 }
 
 // Attempts are the known attempts to create the external resource.
 type Attempts struct {
-	Called           Intent            // Create was called for it, and its result is unknown
+	Called           Intent            // the intent for which Create was called, with an unknown result
 	Made             CreationRef       // the result of the last Create, until it is observed
 	Operation        string            // the handle of a pending operation of the external system
-	Uncalled         []Intent          // intents that were sent to the API server, and Create was not called for
+	Uncalled         []Intent          // intents that were sent to the API server, without a call of Create
 	Search           string            // the attempt that is being looked up
-	SearchSince      time.Time         // since when this process knows of it
+	SearchSince      time.Time         // when this process first knew of the attempt in Search
 	Unfound          int               // consecutive resources that were created, and not found since
 	Unwritten        map[string]string // annotations with the result of the last create, which could not be stored
 	Altered          string            // the external name that the API server stored in place of ours
@@ -97,7 +97,7 @@ type Attempts struct {
 // A Publication is the state of the connection details.
 type Publication struct {
 	Published   [sha256.Size]byte // the digest of the connection details that were published last
-	PublishedAs string            // its form in the status
+	PublishedAs string            // the form of Published in the status
 	Undelivered map[string][]byte // connection details that Create returned, until they are published
 	Details     string            // the state of the details of the last creation, which the object may call pending
 }
@@ -116,16 +116,16 @@ type Reports struct {
 
 // An Intent has the annotations of an object that record a creation, as they were before Create was called.
 type Intent struct {
-	Pending string // the time
-	Attempt string // the id
+	Pending string // the time of the creation
+	Attempt string // the id of the attempt
 	Before  string // the former value of the annotation of the attempt
 }
 
 // A Dropped is a change of the status that the API server accepted but did not store.
 type Dropped struct {
 	Change [sha256.Size]byte // the digest of the change and its base
-	Times  int               // how often it was sent
-	Until  time.Time         // when it may be sent again
+	Times  int               // how often the change was sent
+	Until  time.Time         // when the change may be sent again
 }
 
 // A UserIntent is the request of a user.
@@ -137,8 +137,8 @@ type UserIntent struct {
 
 // A Stop is the context of a terminal error.
 type Stop struct {
-	Version  string // of the object
-	Revision string // of the connection
+	Version  string // the resourceVersion of the object
+	Revision string // the revision of the connection
 	Due      time.Time
 	Until    time.Time
 }
@@ -146,8 +146,8 @@ type Stop struct {
 // Rewordings count how often the message of one failure has changed.
 type Rewordings struct {
 	Of    string    // the failure without its message
-	Since time.Time // when it was reported first
-	Count int       // how often with another message since
+	Since time.Time // when the failure was reported first
+	Count int       // how often it was reported with another message since then
 }
 
 // A CreationRef identifies the external resource of an object. It consists of the creation or adoption that the
@@ -175,8 +175,9 @@ func (c CreationRef) Is(text string) bool {
 	return name
 }
 
-// MatchesCondition reports whether the message of a condition Created is about the creation, and whether it also has
-// the external name of the reference.
+// MatchesCondition compares the reference with the argument text, the message of a condition Created. The result
+// creation is true if the message is about the creation. The result name is true if the message also has the external
+// name.
 func (c CreationRef) MatchesCondition(text string) (creation, name bool) {
 	rest, marked := strings.CutPrefix(text, c.Mark)
 	rest, creation = strings.CutPrefix(rest, " of ")
@@ -217,7 +218,8 @@ func (r Record) Clone() Record {
 	return r
 }
 
-// A Keeper holds the memory. A reconciler implements it. Its methods must not be called during a pass.
+// A Keeper holds the memory of a reconciler, one Record for each object. The reconciler implements it. Its methods must
+// not be called during a pass.
 type Keeper interface {
 	// Records calls visit with each record. Visit may read the content of the record until it returns.
 	Records(visit func(Key, Record))

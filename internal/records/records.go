@@ -1,5 +1,5 @@
-// Package records keeps a record in memory for each existing object, for state of a process that is not stored in the
-// object. Start with New.
+// Package records keeps a record in memory for each existing object. A record has state that the process does not store
+// in the object. Start with New.
 package records
 
 import (
@@ -24,7 +24,7 @@ type entry[R any] struct {
 	record R
 }
 
-// New returns empty Records. It calls gone, unless gone is nil, with each record that is dropped.
+// New returns empty Records. They call the function gone with each record that they drop. The function may be nil.
 func New[R any](gone func(*R)) *Records[R] {
 	if gone == nil {
 		gone = func(*R) {}

@@ -20,9 +20,9 @@ import (
 //   - broken by spaces, by line ends or by continuations of lines;
 //   - truncated at the end of the text, if at least eight characters of it are left.
 //
-// Each longer line of a secret with several lines is a secret, too. So is the password in a URL, or in a document of
-// keys and values. All values of a JSON document are secrets, except values whose key or form shows that they are not
-// secret, such as a host name.
+// Parts of a secret are secrets, too: a line of at least 16 characters, and the password in a URL or in a document of
+// keys and values. If a secret is a JSON document, all its values are secrets. The exceptions are values whose key or
+// form shows that they are not secret, such as a host name.
 //
 // Secrets of less than six characters are not masked, because they would be found in any text. A nil Mask and the
 // zero value have no secrets. A Mask may be used concurrently. It does not show its secrets when it is printed. It is
@@ -50,8 +50,8 @@ func NewMask(secrets ...[]byte) *Mask {
 	return m
 }
 
-// String removes the secrets of the mask from s, and then calls the function String. That function removes secrets
-// that it finds by their place or shape, and limits the length.
+// String returns s without the secrets of the mask, redacted further by the function String of this package. That
+// function removes secrets that it finds by their place or shape, and limits the length.
 func (m *Mask) String(s string) string {
 	if m.empty() {
 		return String(s)
@@ -61,7 +61,7 @@ func (m *Mask) String(s string) string {
 	return recent.get(keyOf(m.hash, s), func() string { return m.Long(s, MaxLen) })
 }
 
-// Long is String with another maximum length in bytes, which must be at least 64.
+// Long does the same as [Mask.String], with another maximum length in bytes. The argument limit must be at least 64.
 func (m *Mask) Long(s string, limit int) string {
 	if m.empty() {
 		return Long(s, limit)
@@ -84,7 +84,8 @@ func (m *Mask) Text(s string) string {
 	return m.masked(s, false)
 }
 
-// Error is the function Error, with a text that Mask.String redacts.
+// Error returns an error with the text of err, redacted by [Mask.String]. It is otherwise like the function Error of
+// this package.
 func (m *Mask) Error(err error) error {
 	r, done := err.(*redacted) //nolint:errorlint // Only what is redacted as a whole needs no more of it.
 	if err == nil || m == nil || done && m.empty() {

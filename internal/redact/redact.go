@@ -1,14 +1,14 @@
 // Package redact removes secrets from the texts of errors before they reach a condition, an event or a log, and
 // limits their length. Begin with String for a text, Error for an error, and NewMask for known secrets.
 //
-// String finds a secret by its place or by its shape. Places are the userinfo of a URL, the value of a header, of a
-// key such as password or token, or of a flag, an XML element, a PEM block, and a SQL statement. Shapes are JSON web
-// tokens, NATS seeds, and the public formats of keys of well-known services. A Mask finds known secrets, such as the
-// credentials of a client, anywhere and in many forms.
+// String finds a secret by its place or by its shape. These are the places: the userinfo of a URL; the value of a
+// header, of a flag, or of a key such as password or token; an XML element; a PEM block; a SQL statement. Shapes are
+// JSON web tokens, NATS seeds, and the public formats of keys of well-known services. A Mask finds known secrets, such
+// as the credentials of a client, anywhere and in many forms.
 //
-// String is a safety net without a guarantee. It does not find a secret in the middle of a sentence that looks like a
-// word, an ID or a digest. testdata/secrets.txt has 47 shapes of secrets, and a test lists the shapes that are not
-// found. In doubt String redacts too much, but the 200 usual errors of testdata/ordinary.txt stay unchanged.
+// String is a safety net without a guarantee. It does not find a secret that looks like a word, an ID or a digest and
+// is in the middle of a sentence. testdata/secrets.txt has 47 shapes of secrets, and a test lists the shapes that are
+// not found. In doubt String redacts too much, but the 200 usual errors of testdata/ordinary.txt stay unchanged.
 //
 // All functions may be called concurrently. They read the first 8 KiB of a text, in linear time.
 package redact
@@ -49,8 +49,8 @@ func String(s string) string {
 	return recent.get(keyOf(digest{}, s), func() string { return Long(s, MaxLen) })
 }
 
-// Long is String with another maximum length in bytes, which must be at least 64. It reads at most eight times as
-// many bytes.
+// Long does the same as the function String, with another maximum length in bytes. The argument limit must be at least
+// 64. Long reads at most eight times as many bytes.
 func Long(s string, limit int) string {
 	seen := s[:min(len(s), windows*limit)]
 
@@ -90,8 +90,8 @@ func without(s string, cut bool) string {
 	return withoutTokens(s)
 }
 
-// Error returns an error with the redacted text of err. errors.Is and errors.As have the same results for it as for
-// err, but err itself cannot be unwrapped or printed through it. For nil it returns nil.
+// Error returns an error with the redacted text of err. For nil it returns nil. errors.Is and errors.As have the same
+// results for the returned error as for err. The returned error can neither be unwrapped to err, nor print it.
 func Error(err error) error {
 	if err == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Secrets collects the secrets that become known during an operation, so that they can be removed from its errors,
-// events and logs. The zero value is empty and ready to use. It may be used concurrently.
+// Secrets collects the secrets that become known during an operation, so that they can be removed from the errors,
+// events and logs of the operation. The zero value is empty and ready to use. It may be used concurrently.
 type Secrets struct {
 	mu    sync.Mutex
 	known [][]byte
@@ -20,7 +20,7 @@ func Collect(ctx context.Context, s *Secrets) context.Context {
 	return context.WithValue(ctx, secretsKey{}, s)
 }
 
-// Conceal adds secrets to the collection of ctx. Without a collection it does nothing.
+// Conceal adds secrets to the collection that the function Collect put into ctx. Without a collection it does nothing.
 func Conceal(ctx context.Context, secrets ...[]byte) {
 	s, ok := ctx.Value(secretsKey{}).(*Secrets)
 	if !ok {
@@ -33,8 +33,8 @@ func Conceal(ctx context.Context, secrets ...[]byte) {
 	}
 }
 
-// Conceal adds the secrets of s to the collection of ctx, like the function Conceal, but without copying them. Use it
-// for secrets that several collections share. A nil Secrets has none.
+// Conceal adds the secrets of s to the collection that the function Collect put into ctx. It does not copy the secrets,
+// unlike the function Conceal. Use it for secrets that several collections share. A nil Secrets has none.
 func (s *Secrets) Conceal(ctx context.Context) {
 	to, ok := ctx.Value(secretsKey{}).(*Secrets)
 	if s == nil || !ok || to == s {

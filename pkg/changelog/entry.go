@@ -1,5 +1,5 @@
-// Package changelog records the changes that a provider makes in the external system. An entry has the operation, the
-// object before and after it, and its result.
+// Package changelog records the changes that a provider makes in the external system. An entry has an operation, the
+// object before and after the operation, and the result of the operation.
 //
 // Start with a Sink. NewJSON writes lines to a writer such as the standard output, and OpenFile to a file. NewEvents
 // records Kubernetes events. Multi combines several sinks. Put NewQueue in front of the sink, and add the queue to
@@ -40,8 +40,8 @@ const (
 	OperationDelete Operation = "Delete"
 )
 
-// An Entry records one operation and its result. Operation and Name are required. Its JSON form is stable: new fields
-// may be added, and existing fields keep their names and meaning.
+// An Entry records one operation and its result. Operation and Name are required. The JSON form of an Entry is stable:
+// new fields may be added, and existing fields keep their names and meaning.
 type Entry struct {
 	// Time of the operation.
 	Time time.Time

@@ -37,8 +37,8 @@ type Masker interface {
 }
 
 // Image returns the object as JSON without its secrets. It also omits the managed fields and the annotation in which
-// kubectl keeps a copy of the object. The JSON is never longer than MaxImage. For a nil object it is nil. Image does
-// not change the object.
+// kubectl keeps a copy of the object. The JSON is never longer than MaxImage. For a nil object the result is nil. Image
+// does not change the object.
 //
 // These parts of the object count as secrets: the data of a Secret, texts and numbers under a key that names a secret
 // (password, clientSecret, token), texts that look like a secret, and secrets that one of the masks knows. A

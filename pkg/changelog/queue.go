@@ -58,7 +58,7 @@ func WithBuffer(n int) QueueOption {
 }
 
 // WithSendTimeout sets the timeout of the sink for one entry. The default is ten seconds. If the sink ignores its
-// context, the queue waits for it, and meanwhile drops entries that do not fit into the buffer.
+// context, the queue waits for the sink, and meanwhile drops entries that do not fit into the buffer.
 func WithSendTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.sendTimeout = d }
 }
@@ -69,8 +69,8 @@ func WithDrainTimeout(d time.Duration) QueueOption {
 	return func(q *Queue) { q.drainTimeout = d }
 }
 
-// WithLogger sets the logger for the number of dropped entries, which is logged at most
-// once a minute. The default discards it.
+// WithLogger sets the logger for the number of dropped entries, which is logged at most once a minute. By default the
+// number is not logged.
 func WithLogger(l logging.Logger) QueueOption {
 	return func(q *Queue) { q.log = l }
 }
@@ -131,8 +131,8 @@ func (q *Queue) enqueue(e Entry) bool {
 // Start sends entries until ctx ends. Then it sends the buffered entries until the drain timeout. A second call
 // returns an error.
 //
-// If the sink does not return when its context ends, Start returns without it. The goroutine that calls the sink
-// keeps running.
+// If the sink does not return when its context ends, Start returns without waiting for the sink. The goroutine that
+// calls the sink keeps running.
 func (q *Queue) Start(ctx context.Context) error {
 	if err := q.start(); err != nil {
 		return err

@@ -85,9 +85,9 @@ const (
 	ReasonNotChanged event.Reason = "ExternalResourceNotChanged"
 )
 
-// NewEvents returns a sink that records a Kubernetes event about the object for each change. The action of the event
-// is the operation. The event of a failed operation is a warning. Events do not contain the object before and after
-// the change. Record returns an error for an entry without a name or a kind.
+// NewEvents returns a sink that records a Kubernetes event about the object for each change. The action of the event is
+// the name of the operation. The event of a failed operation is a warning. Events do not contain the object before and
+// after the change. Record returns an error for an entry without a name or a kind.
 func NewEvents(r event.Recorder) Sink {
 	return SinkFunc(func(_ context.Context, e Entry) error {
 		if e.Name == "" || e.GroupVersionKind.Kind == "" {

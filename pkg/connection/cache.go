@@ -20,8 +20,8 @@ var ErrDropped = errors.New("the connection was dropped while it was built")
 // returns no connection, unless the error is marked by Unsure or by Missing.
 //
 // Both functions run once on behalf of all callers that wait. Their context has the values of the first caller's
-// context. It ends after the timeout, with Close, and when the connection is built. So a connection must not depend
-// on it.
+// context. It ends after the timeout, with Close, and when the connection is built. So a connection must not depend on
+// that context.
 //
 // Every pass that gets the connection or the error redacts the secrets that the functions read with package
 // credentials or pass to external.Conceal.
@@ -83,9 +83,9 @@ type connection[C any] struct {
 	used     time.Time
 }
 
-// New returns an empty cache. The cache calls close once for each connection that is no longer needed, when all
-// leases of the connection are released. It does so inside Acquire, Release, Drop or Close, so close should not take
-// long.
+// New returns an empty cache. The cache calls close once for each connection that is no longer needed, when all leases
+// of the connection are released. The cache calls close inside Acquire, Release, Drop or Close, so the function should
+// not take long.
 func New[C any](close func(C), opts ...Option) *Cache[C] {
 	o := defaults()
 	for _, apply := range opts {
@@ -105,7 +105,8 @@ func New[C any](close func(C), opts ...Option) *Cache[C] {
 //
 //   - After an error marked by Unsure, Acquire still returns the last connection of this version, for a limited time
 //     (see WithUncertainty). It resolves the revision again after each failure interval.
-//   - After an error marked by Missing, callers with ForDeletion still get the last connection of this version.
+//   - After an error marked by Missing, callers that pass the option ForDeletion(true) still get the last connection of
+//     this version.
 //
 // If ctx ends while Acquire waits, the error wraps the error of the context, and the build continues for other
 // callers. After Close the error is ErrClosed.

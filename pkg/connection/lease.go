@@ -12,8 +12,8 @@ type Lease[C any] struct {
 // Value returns the connection. The connection must not be used after Release.
 func (l *Lease[C]) Value() C { return l.conn.value }
 
-// Release ends the use of the connection. If the cache has replaced the connection and this was its last lease,
-// Release closes it before it returns. Further calls do nothing.
+// Release ends the use of the connection. If the cache has replaced the connection and this was the last lease of the
+// connection, Release closes the connection before it returns. Further calls do nothing.
 func (l *Lease[C]) Release() { l.release() }
 
 func (c *Cache[C]) lease(conn *connection[C]) *Lease[C] {

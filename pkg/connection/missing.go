@@ -7,20 +7,19 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Missing marks an error of a Resolver as the answer that the settings do not exist, for example because a Secret was
-// deleted. Acquire then returns the connection only to callers with ForDeletion. The deletion of a namespace removes
-// its Secrets first, and without them external resources could not be deleted. Do not mark the error if the Secret
-// exists and lacks a key, because a user revokes credentials in that way.
+// Missing marks an error of a Resolver that means that the settings do not exist, for example because a Secret was
+// deleted. Acquire then returns the connection only to callers that pass the option ForDeletion(true). The deletion of
+// a namespace may remove its Secrets first, and without the connection external resources could not be deleted. Do not
+// mark the error if the Secret exists and lacks a key, because a user revokes credentials in that way.
 //
-// Callers with ForDeletion get the last connection of their version, if there is one. The cache closes it at once
-// when the Resolver returns other settings, or an error that is neither Missing nor Unsure.
+// Callers that pass ForDeletion(true) get the last connection of their version, if there is one. The cache closes it at
+// once when the Resolver returns other settings, or an error that is neither Missing nor Unsure.
 //
-// The connection is kept for at least a recheck interval (by default one minute), because objects may be deleted
-// after their Secret. After that the cache calls needed once per failure interval, and closes the connection when
-// needed returns false. The function needed reports whether an object that is being deleted still uses the
-// connection. It may be called concurrently. It must not send requests, because it is called for as long as an object
-// cannot be deleted. A nil function counts as false. If there are several errors, the function of the last one is
-// used.
+// The connection is kept for at least a recheck interval (by default one minute), because objects may be deleted after
+// their Secret. After that the cache calls needed once per failure interval, and closes the connection when needed
+// returns false. The function needed reports whether an object that is being deleted still uses the connection. It may
+// be called concurrently. It must not send requests, because it is called for as long as an object cannot be deleted. A
+// nil function counts as false. If there are several marked errors, the function of the last error is used.
 //
 // The text of the result is the text of err. For nil it returns nil.
 func Missing(err error, needed func(ctx context.Context) bool) error {

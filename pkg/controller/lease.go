@@ -59,8 +59,8 @@ func WithRestoreDetector(d *RestoreDetector) LeaseOption {
 	return func(l *Lease) { l.restores = d }
 }
 
-// NewLease wraps a lock. The renew deadline must be the renew deadline of the manager, by default ten seconds. It is
-// shorter than the duration of the lease. The lease knows resource versions only if the lock is a
+// NewLease wraps a lock. The argument renewDeadline must be the renew deadline of the manager, by default ten seconds.
+// A renew deadline is shorter than the duration of the lease. The lease knows resource versions only if the lock is a
 // [resourcelock.LeaseLock], which NewLease copies.
 func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...LeaseOption) *Lease {
 	l := &Lease{renewDeadline: renewDeadline, clock: clock.RealClock{}}
@@ -75,9 +75,9 @@ func NewLease(lock resourcelock.Interface, renewDeadline time.Duration, o ...Lea
 	return l
 }
 
-// Deadline returns until when this process may act as the leader. That is the start of the last successful renewal
-// plus the renew deadline. Deadline returns a time in the past, never the zero time, in these cases: before the first
-// renewal, after a detected restore, and after [Lease.Get] has read that this process does not hold the lease.
+// Deadline returns until when this process may act as the leader. The deadline is the start of the last successful
+// renewal plus the renew deadline. Deadline returns a time in the past, never the zero time, in these cases: before the
+// first renewal, after a detected restore, and after [Lease.Get] has read that this process does not hold the lease.
 func (l *Lease) Deadline() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,9 +88,9 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
-// Get returns the record of the lock. A leader calls Get when a renewal fails. If the lease does not exist, or this
-// process does not hold it, another client has deleted or changed it. The deadline then counts as passed until this
-// process acquires the lease again.
+// Get returns the record of the lock. A leader calls Get when a renewal fails. If Get finds no lease, or a lease that
+// this process does not hold, another client has deleted or changed the lease. The deadline then counts as passed until
+// this process acquires the lease again.
 func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	deadline := l.currentDeadline()
 	record, raw, err := l.Interface.Get(ctx)

@@ -21,8 +21,8 @@ const ProbeInterval = time.Minute
 // however many objects there are. It needs the permissions that a cache of the kind needs anyway.
 //
 // The resourceVersion of a list is the version of the whole API server. It increases with each write, whereas the
-// version of an object only changes when the object is written. The probe misses a restore if, within one interval,
-// the number of writes after it exceeds the number of reverted writes.
+// version of an object only changes when the object is written. The probe misses a restore if, within one interval, the
+// number of writes after the restore exceeds the number of reverted writes.
 type RestoreProbe struct {
 	reader   client.Reader
 	kind     schema.GroupVersionKind

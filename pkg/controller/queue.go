@@ -57,8 +57,9 @@ func NewQueue[T comparable](name string, l workqueue.TypedRateLimiter[T]) workqu
 	return newQueue(name, l, nil)
 }
 
-// NewPacedQueue is NewQueue with a rate limit that all queues with the same limiter share. The limit is a token
-// bucket, such as the one of ratelimiter.NewGlobal. A bucket without capacity means no limit.
+// NewPacedQueue returns a function that makes queues like NewQueue, with a rate limit in addition. All queues with the
+// same limiter share the limit. The limiter is a token bucket, such as the one of ratelimiter.NewGlobal. A bucket
+// without capacity means no limit.
 //
 // The queue applies the limit when it hands out an item. So an item of high priority never waits behind items that
 // already hold a token. The limit does not change the number of failures and the backoff of an item. Do not apply the
@@ -151,8 +152,8 @@ func (q *queue[T]) AddRateLimited(item T) {
 	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
 }
 
-// AddWithOpts adds items. An item that is in the queue already keeps the higher priority and
-// the earlier time of the two.
+// AddWithOpts adds items. If an item is in the queue already, it gets the higher of the two priorities, and the earlier
+// of the two times at which it is due.
 func (q *queue[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -24,17 +24,16 @@ var ErrRestored = errors.New("the API server was restored to an earlier state")
 // etcd of the API server was restored to an earlier state. WentBack returns false for versions that cannot be
 // compared.
 //
-// Both must be versions of the same object, or of lists of the same resource. The version of an object is the version
-// of its last write, so the versions of different objects cannot be compared. An object that was deleted and
+// Both resourceVersions must be of the same object, or of lists of the same resource. The version of an object is the
+// version of its last write, so the versions of different objects cannot be compared. An object that was deleted and
 // recreated has a higher version than before.
 //
 // The known version must have been known when the request was sent, because the responses to concurrent requests may
 // arrive in any order.
 func WentBack(known, answered string) bool { return freshness.IsOlder(answered, known) }
 
-// RestoreDetector detects that an API server was restored to an earlier state while this process runs. After a
-// restore, watches wait for versions that no longer exist, and caches stay stale until the versions have exceeded
-// these.
+// RestoreDetector detects that an API server was restored to an earlier state while this process runs. After a restore,
+// watches wait for versions that no longer exist, and caches stay stale until new writes have exceeded these versions.
 //
 // The detector gets resource versions from a [Lease], from a [RestoreProbe], or from code that reads from the API
 // server. It may also get them from OnRestored of package clusters, which needs neither a lease nor requests in
@@ -45,7 +44,7 @@ func WentBack(known, answered string) bool { return freshness.IsOlder(answered, 
 // manager with an error. The next process lists everything and knows no versions, so it does not end because of the
 // same restore.
 //
-// It must be created by NewRestoreDetector, and may be used concurrently.
+// A RestoreDetector must be created by NewRestoreDetector, and may be used concurrently.
 type RestoreDetector struct {
 	log     logging.Logger
 	counter prometheus.Counter
@@ -65,7 +64,7 @@ const beforeEndTimeout = 25 * time.Second
 // RestoreOption configures a RestoreDetector.
 type RestoreOption func(*RestoreDetector)
 
-// WithRestoreLogger sets the logger, which logs a restore as an error. The default discards.
+// WithRestoreLogger sets the logger, which logs a restore as an error. By default a restore is not logged.
 func WithRestoreLogger(l logging.Logger) RestoreOption {
 	return func(d *RestoreDetector) { d.log = l }
 }

@@ -44,7 +44,7 @@ type Event struct {
 	// Message for a human.
 	Message string
 
-	// Annotations of the event itself. They override those of the recorder.
+	// Annotations of the event itself. They override annotations of the recorder with the same keys.
 	Annotations map[string]string
 
 	// Action is the action that was taken or that failed, in one CamelCase word. Only the newer event API has it, and

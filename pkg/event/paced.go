@@ -32,8 +32,8 @@ const maxWaiting = 10_000
 // soon as it is recorded. When thousands of objects are created or deleted at a time, the API server would spend as
 // much time on the events as on the work itself.
 //
-// Events beyond the rate are queued, and sent in order at the rate. While events are still recorded faster than the
-// rate, and fewer than 5,000 events are queued, they are sent at only a fifth of the rate.
+// Events beyond the rate are queued, and sent in order at the rate. Queued events are sent at only a fifth of the rate
+// while events are still recorded faster than the rate. The exception is a queue of 5,000 events or more.
 //
 // Warnings are never queued, so they may be sent before earlier normal events of the same object. Events in the queue
 // are lost when the process ends or the recorder is stopped. A queued event holds only a reference to its object. Its
@@ -79,8 +79,8 @@ func (r *PacedRecorder) Event(obj runtime.Object, e Event) {
 	}
 }
 
-// WithAnnotations returns a recorder that adds the alternating keys and values to
-// the annotations of each event. It shares the queue with the original.
+// WithAnnotations returns a recorder that adds the alternating keys and values to the annotations of each event. The
+// returned recorder shares its queue with the original.
 func (r *PacedRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 	return &PacedRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), queue: r.queue}
 }

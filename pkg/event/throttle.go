@@ -70,13 +70,14 @@ func (r *ThrottledRecorder) Event(obj runtime.Object, e Event) {
 	r.recorder.Event(obj, e)
 }
 
-// WithAnnotations returns a recorder that adds the alternating keys and values to the annotations of each event. It
-// shares its state with the original, so an event that one of them has sent is a repeated event for the other.
+// WithAnnotations returns a recorder that adds the alternating keys and values to the annotations of each event. The
+// returned recorder shares its state with the original. So an event that one of the two has sent is a repeated event
+// for the other.
 func (r *ThrottledRecorder) WithAnnotations(keysAndValues ...string) Recorder {
 	return &ThrottledRecorder{recorder: r.recorder.WithAnnotations(keysAndValues...), seen: r.seen}
 }
 
-// Forget removes the state of the object, for instance when it is deleted. Nil is ignored.
+// Forget removes the state of the object, for instance when the object is gone. Nil is ignored.
 func (r *ThrottledRecorder) Forget(obj runtime.Object) {
 	if !isNil(obj) {
 		r.seen.forget(obj)

@@ -35,9 +35,9 @@ func RetryAfter(d time.Duration, err error) error {
 	return &retryAfter{after: bounded(d), err: err}
 }
 
-// AsRetryAfter returns the delay before the next attempt that RetryAfter or Throttled set on err or an error it
-// wraps. If neither set one, it returns false. If both set one, the longer delay counts. Of several marks of the same
-// function, the outermost counts.
+// AsRetryAfter returns the delay before the next attempt that RetryAfter or Throttled set on err or an error it wraps.
+// If neither function set a delay, AsRetryAfter returns false. If both functions set a delay, the longer delay counts.
+// Of several marks of the same function, the outermost mark counts.
 func AsRetryAfter(err error) (time.Duration, bool) {
 	var after time.Duration
 	if r, ok := find[*retryAfter](err); ok {
@@ -53,9 +53,9 @@ func AsRetryAfter(err error) (time.Duration, bool) {
 // Throttled marks err as the response that a quota of the external system is exceeded. All objects that share the
 // quota then slow down.
 //
-// The scope names the quota. Only its first 64 bytes are used. An empty scope means the quota of the whole
-// connection. The delay d is the delay that the system requests, at most MaxRetryAfter. If d is zero or less, the
-// system requests none. The text of the result is the text of err. For nil it returns nil.
+// The scope names the quota. Only its first 64 bytes are used. An empty scope means the quota of the whole connection.
+// The argument d is the delay that the system requests, at most MaxRetryAfter. If d is zero or less, the system
+// requests no delay. The text of the result is the text of err. For nil it returns nil.
 func Throttled(scope string, d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -112,9 +112,9 @@ func Unavailable(err error) error {
 // Unavailable.
 func IsUnavailable(err error) bool { return has[*unavailable](err) }
 
-// NotFound marks err as the response of the system that the external resource does not exist. A client then need not
-// distinguish it from other errors at each return. Mark only a response about the resource itself, because a
-// finalizer may be removed after it.
+// NotFound marks err as the response of the system that the external resource does not exist. A client may return the
+// marked error from any call, without distinguishing it from other errors. Mark only a response about the resource
+// itself, because the reconciler may remove the finalizer after such a response.
 //
 // If Create returns a marked error, that does not mean that nothing was created, see NotCreated. The text of the
 // result is the text of err. For nil it returns nil.

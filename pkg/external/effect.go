@@ -34,7 +34,7 @@ func MaybeCreated(err error) error {
 }
 
 // IsMaybeCreated reports whether err or an error it wraps was marked by MaybeCreated. If err was also marked by
-// NotCreated, use [EffectOf], which decides between the two.
+// NotCreated, use [EffectOf], which decides between the two marks.
 func IsMaybeCreated(err error) bool { return has[*maybeCreated](err) }
 
 type maybeCreated struct{ err error }
@@ -45,27 +45,25 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 // EffectOf returns whether err shows that its request had an effect. For nil it returns
 // EffectUntold. It never panics, and may be called concurrently.
 //
-// A mark decides: EffectNone for [NotCreated] and [AlreadyExists], EffectPossible for
-// [MaybeCreated]. Of several marks the outermost counts, and what it wraps is not read.
-// An error without a mark is read as follows:
+// A mark decides: EffectNone for [NotCreated] and [AlreadyExists], EffectPossible for [MaybeCreated]. Of several marks
+// the outermost counts, and errors that the outermost mark wraps are not read. An error without a mark is read as
+// follows:
 //
-//   - EffectNone if no connection was made (a *net.OpError of a dial, also to or by a proxy; a
-//     *net.DNSError), whatever it wraps.
-//   - EffectNone if a connection was refused (ECONNREFUSED), or if TLS was not agreed upon: the
-//     client did not accept the certificate of the server, the server does not speak TLS, it did
-//     not answer in time, or it answered the first message of the handshake by an alert. Alerts
-//     about the certificate of the client are EffectPossible: in TLS 1.3 they arrive after the
-//     request was sent.
+//   - EffectNone if no connection was made, whatever the error wraps. Such an error is a *net.OpError of a dial, also
+//     to or by a proxy, or a *net.DNSError.
+//   - EffectNone if a connection was refused (ECONNREFUSED). EffectNone also if the TLS handshake failed in one of
+//     these ways: the client did not accept the certificate of the server, the server does not speak TLS, the server
+//     did not answer in time, or the server answered the first message of the handshake by an alert. Alerts about the
+//     certificate of the client are EffectPossible: in TLS 1.3 they arrive after the request was sent.
 //   - EffectPossible for a panic, any other *net.OpError, a deadline, a cancelled context, a
 //     connection that broke (also where net/http has only a text for that), an HTTP/2 stream
 //     that was reset.
-//   - The status of an HTTP response, as [IsRefused] finds it and also in an exported field
-//     Code: EffectNone for the 400s except 408, 409, 425 and 499; EffectPossible for these,
-//     the 200s, the 300s and the 500s.
-//   - The code of a gRPC status, from a method GRPCStatus: EffectNone for InvalidArgument,
-//     NotFound, PermissionDenied, Unauthenticated, FailedPrecondition, OutOfRange,
-//     Unimplemented and ResourceExhausted, but EffectPossible if a message was too large;
-//     EffectPossible for the others.
+//   - The status of an HTTP response, as [IsRefused] finds it and also in an exported field Code: EffectNone for the
+//     400s except 408, 409, 425 and 499. EffectPossible for 408, 409, 425 and 499, and for the 200s, the 300s and the
+//     500s.
+//   - The code of a gRPC status, from a method GRPCStatus: EffectNone for InvalidArgument, NotFound, PermissionDenied,
+//     Unauthenticated, FailedPrecondition, OutOfRange, Unimplemented and ResourceExhausted. EffectPossible for all
+//     other codes, and for ResourceExhausted if a message was too large.
 //   - EffectPossible for a *url.Error of a request by another method than GET, HEAD, OPTIONS
 //     and TRACE, if nothing else is known. EffectUntold if its text is one that net/http, an
 //     OAuth2 transport or client-go has for a request that was not sent.
@@ -74,15 +72,14 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 // A client must not follow redirects in a create: an error of a connection that was not made
 // does not show whether an earlier request was served.
 //
-// If an error and the one it wraps differ, EffectPossible wins over EffectNone, and both over
-// EffectUntold. Joined errors are EffectPossible if one of them is, and EffectNone only if all
-// of them are.
+// If an error and the error it wraps have different effects, EffectPossible wins over EffectNone, and both win over
+// EffectUntold. Joined errors are EffectPossible if one of them is, and EffectNone only if all of them are.
 func EffectOf(err error) Effect { return reading{codes: true}.of(err, deepest) }
 
-// IsRefused reports whether err says that its request had no effect: no connection was made,
-// or the system refused the request, or a mark says so. It is true for errors for which
-// [EffectOf] returns EffectNone, except that a field Code is not read: it is a status in some
-// clients, and anything else in others.
+// IsRefused reports whether err says that its request had no effect. That is the case if no connection was made, if the
+// system refused the request, or if a mark says so. IsRefused is true for the errors for which [EffectOf] returns
+// EffectNone, with one exception. It does not read a field Code, which is a status in some clients, and another value
+// in others.
 //
 // A refusal is a status of the 400s except 408, 409, 425 and 499. It is read from a Kubernetes
 // API error, from a method StatusCode or HTTPStatusCode, and from an exported field StatusCode
@@ -94,8 +91,8 @@ func EffectOf(err error) Effect { return reading{codes: true}.of(err, deepest) }
 //		return external.NotCreated(err)
 //	}
 //
-// It proves nothing for a Create of several requests, one of which succeeded, nor
-// for a client that tries again by itself and returns its last error.
+// IsRefused proves nothing in two cases: one of several requests of Create has succeeded, or the client repeats a
+// request by itself and returns only the last error.
 func IsRefused(err error) bool { return reading{}.of(err, deepest) == EffectNone }
 
 // deepest is the maximum depth to which wrapped errors are read, because an error may wrap itself.

@@ -36,8 +36,8 @@ func AdaptivePoll(longest time.Duration, c clock.PassiveClock) func(mg resource.
 // PollByAge returns a tenth of age, but at least poll and at most longest. If longest is less than poll, it returns
 // poll.
 //
-// It is also useful for a long-running operation, with a poll of a second. The end of the operation is then noticed
-// late by at most a tenth of its duration.
+// PollByAge is also useful for a long-running operation, with a poll of a second. The end of the operation is then
+// noticed late by at most a tenth of its duration.
 func PollByAge(age, poll, longest time.Duration) time.Duration {
 	return max(poll, min(age/ageParts, longest))
 }

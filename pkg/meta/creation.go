@@ -31,20 +31,20 @@ const (
 	// object created or adopted the resource.
 	AnnotationKeyBackendIdentity = "moorage.dev/backend-identity"
 
-	// AnnotationKeyOperation is the client's handle of an operation for the object that is in progress in the external
-	// system.
+	// AnnotationKeyOperation is the handle of an operation that is in progress in the external system for the object. The
+	// client chose the handle.
 	AnnotationKeyOperation = "moorage.dev/operation"
 
-	// AnnotationKeyLateInitialized names the fields of the spec that were set from the external resource. If a user
-	// unsets one of them, it stays unset.
+	// AnnotationKeyLateInitialized names the fields of the spec that were set from the external resource. If a user unsets
+	// one of these fields, the field stays unset.
 	AnnotationKeyLateInitialized = "moorage.dev/late-initialized"
 
-	// AnnotationKeyAllowBackendChange is set by a user. The object may use the external system with this identity from
-	// now on.
+	// AnnotationKeyAllowBackendChange is set by a user. The value is the identity of an external system that the object
+	// may use from now on.
 	AnnotationKeyAllowBackendChange = "moorage.dev/allow-backend-change"
 
-	// AnnotationKeyAbandonAttempt is set by a user. The creation attempt with this ID need not be resolved. A resource
-	// that the attempt may have created stays without an object.
+	// AnnotationKeyAbandonAttempt is set by a user. The value is the ID of a creation attempt that need not be resolved. A
+	// resource that the attempt may have created stays without an object.
 	AnnotationKeyAbandonAttempt = "moorage.dev/abandon-attempt"
 
 	// AnnotationKeyAllowRecreation is set by a user. The resource that the creation with this ID made is gone, and may
@@ -66,16 +66,16 @@ const (
 	AnnotationKeyRestoredOwner = "moorage.dev/restored-owner"
 
 	// AnnotationKeyWasUnresolved records that the user was asked about a creation whose result is unknown. The user
-	// answers by removing the record of the creation. The answer leaves this annotation, while a replace of the object
-	// removes both. The runtime never removes it.
+	// answers by removing the record of the creation. The answer does not remove this annotation. A replace of the object
+	// removes both the record and this annotation. The runtime never removes it.
 	//
-	// After a slash the value has the time of the creation, unless an earlier release wrote it. The answer does not
-	// apply to what another runtime has created after that time.
+	// After a slash the value has the time of the creation, unless an earlier release wrote it. The answer does not apply
+	// to a resource that another runtime has created after that time.
 	AnnotationKeyWasUnresolved = "moorage.dev/was-unresolved"
 
-	// AnnotationKeyCreationDetails is the state of connection details that only the response to Create has. It is
-	// "pending" from before Create until the details are published. It is "lost" if the process ended before that; a
-	// user then removes the annotation.
+	// AnnotationKeyCreationDetails is the state of connection details that only the response to Create has. The value is
+	// "pending" from before Create until the details are published. The value is "lost" if the process ended before the
+	// details were published. A user then removes the annotation.
 	AnnotationKeyCreationDetails = "moorage.dev/creation-details"
 )
 

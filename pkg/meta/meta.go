@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AddAnnotations sets the supplied annotations on the object and keeps its
-// others. The supplied map is copied.
+// AddAnnotations sets the supplied annotations on the object and keeps its other annotations. The supplied map is
+// copied.
 func AddAnnotations(o metav1.Object, annotations map[string]string) {
 	if len(annotations) > 0 {
 		o.SetAnnotations(merged(o.GetAnnotations(), annotations))
@@ -30,8 +30,7 @@ func RemoveAnnotations(o metav1.Object, annotations ...string) {
 	}
 }
 
-// AddLabels sets the supplied labels on the object and keeps its others. The
-// supplied map is copied.
+// AddLabels sets the supplied labels on the object and keeps its other labels. The supplied map is copied.
 func AddLabels(o metav1.Object, labels map[string]string) {
 	if len(labels) > 0 {
 		o.SetLabels(merged(o.GetLabels(), labels))
@@ -52,8 +51,8 @@ func AddFinalizer(o metav1.Object, finalizer string) {
 	}
 }
 
-// RemoveFinalizer removes the finalizer from the object, however often it is
-// listed, and keeps the order of the others.
+// RemoveFinalizer removes the finalizer from the object, however often it is listed, and keeps the order of the other
+// finalizers.
 func RemoveFinalizer(o metav1.Object, finalizer string) {
 	if FinalizerExists(o, finalizer) {
 		o.SetFinalizers(slices.DeleteFunc(slices.Clone(o.GetFinalizers()),

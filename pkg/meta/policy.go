@@ -22,12 +22,11 @@ const (
 	// AnnotationKeyConnectorVerbose requests a verbose connection while its value is "true". Only the provider reads it.
 	AnnotationKeyConnectorVerbose = "krateo.io/connector-verbose"
 
-	// AnnotationKeyManagementPolicy determines which actions are allowed: one of the
-	// ManagementPolicy values.
+	// AnnotationKeyManagementPolicy determines which actions are allowed. Its value is one of the ManagementPolicy values.
 	AnnotationKeyManagementPolicy = "krateo.io/management-policy"
 
-	// AnnotationKeyDeletionPolicy determines whether the external resource is
-	// deleted with the object: one of the DeletionPolicy values.
+	// AnnotationKeyDeletionPolicy determines whether the external resource is deleted with the object. Its value is one of
+	// the DeletionPolicy values.
 	AnnotationKeyDeletionPolicy = "krateo.io/deletion-policy"
 
 	// AnnotationKeyAdoptionPolicy determines whether an existing external resource is adopted. Its value is one of the
@@ -43,7 +42,7 @@ const (
 	AnnotationKeyReconcileRequestedAt = "moorage.dev/reconcile-requested-at"
 
 	// AnnotationKeyAllowReferencesFrom names the other namespaces whose objects may refer to the object. The value is a
-	// comma-separated list, or "*" for all namespaces. Objects of the object's own namespace always may.
+	// comma-separated list, or "*" for all namespaces. Objects of the same namespace may always refer to the object.
 	AnnotationKeyAllowReferencesFrom = "moorage.dev/allow-references-from"
 )
 
@@ -155,7 +154,7 @@ func ShouldCreate(o metav1.Object) bool { return IsActionAllowed(o, ActionCreate
 func ShouldUpdate(o metav1.Object) bool { return IsActionAllowed(o, ActionUpdate) }
 
 // ShouldDelete reports whether the policies of the object allow the deletion of the external resource. The deletion
-// policy orphan forbids it under every management policy.
+// policy orphan forbids the deletion under every management policy.
 func ShouldDelete(o metav1.Object) bool {
 	return IsActionAllowed(o, ActionDelete) && o.GetAnnotations()[AnnotationKeyDeletionPolicy] != DeletionPolicyOrphan
 }

@@ -1,4 +1,4 @@
-// Package reconciler has the names that the package of this import path has in provider-runtime. A provider of
+// Package reconciler has the same names as the package with this import path in provider-runtime. A provider of
 // provider-runtime only needs to change its imports.
 //
 // Each name is an alias of the name in package [managed], or calls it. Values of both packages can be mixed, and

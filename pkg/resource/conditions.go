@@ -24,9 +24,9 @@ func (cs *Conditions) UpsertCondition(cond commonv1.Condition) {
 	*cs = s.Conditions
 }
 
-// UpsertConditionMessage appends the message of cond, after a comma, to the message of the condition of the same
-// type. It changes no other field of that condition. If there is no condition of the type, it appends cond itself. If
-// the existing message already contains the message, nothing changes, so that equal reconciles do not change the
+// UpsertConditionMessage appends the message of cond, after a comma, to the message of the condition of the same type.
+// It changes no other field of that condition. If there is no condition of the type, it appends cond itself. If the
+// existing message already contains the message of cond, nothing changes, so that equal reconciles do not change the
 // status.
 func (cs *Conditions) UpsertConditionMessage(cond commonv1.Condition) {
 	const separator = ", "

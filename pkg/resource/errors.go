@@ -12,7 +12,7 @@ import (
 // An ErrorIs reports whether an error is of a certain kind.
 type ErrorIs func(err error) bool
 
-// Ignore returns nil if is returns true for err, and err otherwise.
+// Ignore returns nil if the function is returns true for err. Otherwise it returns err.
 func Ignore(is ErrorIs, err error) error {
 	return IgnoreAny(err, is)
 }
@@ -27,8 +27,8 @@ func IgnoreAny(err error, is ...ErrorIs) error {
 }
 
 // IsNotFound reports whether err, or an error it wraps, says that a Kubernetes object does not exist. Unlike the
-// function of that name in k8s.io/apimachinery, it requires that the response is about an object. The 404 of a proxy,
-// or of an API server that does not serve the kind, proves nothing about the object.
+// function of that name in k8s.io/apimachinery, this function requires that the response is about an object. The 404 of
+// a proxy, or of an API server that does not serve the kind, proves nothing about the object.
 //
 // The response to a write may be about a subresource or a namespace, and a cache may be stale. So read the object
 // from the API server before you clean up or drop state of an object that was not found.

@@ -24,7 +24,7 @@ type ReconcileRequestee interface {
 }
 
 // A ConnectionSecretWriterTo is an object that names the Secret for its connection details. The Secret is in the
-// namespace of the object. Nil means none.
+// namespace of the object. Nil means that the object names no Secret.
 type ConnectionSecretWriterTo interface {
 	GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference
 }
@@ -37,7 +37,7 @@ type ConnectionDetailsHasher interface {
 }
 
 // A ProviderConfigReferencer is an object that names the configuration of the connection to its external system. Nil
-// means none.
+// means that the object names no configuration.
 type ProviderConfigReferencer interface {
 	GetProviderConfigReference() *commonv1.ProviderConfigReference
 }

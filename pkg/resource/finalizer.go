@@ -52,16 +52,16 @@ func (f FinalizerFns) RemoveFinalizer(ctx context.Context, obj Object) error {
 	return f.RemoveFinalizerFn(ctx, obj)
 }
 
-// NewNopFinalizer returns a Finalizer that does nothing. The API server then removes an object as soon as it is
-// deleted, and its external resource is not cleaned up.
+// NewNopFinalizer returns a Finalizer that does nothing. The API server then removes an object as soon as its deletion
+// is requested, and its external resource is not cleaned up.
 func NewNopFinalizer() Finalizer { return FinalizerFns{} }
 
 // An APIFinalizer writes a finalizer to the API server. Make one with NewAPIFinalizer; the zero value is not usable.
 //
 // It sends a merge patch of only metadata.finalizers, because an update would erase fields that the Go types of this
-// program do not have. The patch replaces the whole list, so it has the uid and resourceVersion of the object as
-// read. It fails with a Kubernetes Conflict error if another client has changed the object meanwhile. It fails with
-// an Invalid error if another object has the name now. The returned error wraps both.
+// program do not have. The patch replaces the whole list, so it has the uid and resourceVersion of the object as read.
+// It fails with a Kubernetes Conflict error if another client has changed the object meanwhile. It fails with an
+// Invalid error if another object has the name now. In both cases the returned error wraps the Kubernetes error.
 //
 // On success the object in memory gets the resourceVersion and the finalizers of the response. Its other fields stay
 // unchanged.

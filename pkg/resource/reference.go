@@ -13,8 +13,8 @@ import (
 // A CanReference is an object whose spec may have references to other objects.
 type CanReference runtime.Object
 
-// An AttributeReferencer resolves one value from a referenced object. This module does not call it; it exists for
-// providers that implement it. New code should resolve references with package reference.
+// An AttributeReferencer resolves one value from a referenced object. This module does not call an AttributeReferencer.
+// The interface exists for providers that implement it. New code should resolve references with package reference.
 type AttributeReferencer interface {
 	// GetStatus returns the readiness of each object on which the value depends.
 	GetStatus(ctx context.Context, res CanReference, r client.Reader) ([]ReferenceStatus, error)

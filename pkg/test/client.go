@@ -11,8 +11,9 @@ import (
 
 var _ client.Client = &MockClient{}
 
-// A MockClient is a client.Client for tests. Each method calls one of its functions. A nil function does nothing and
-// returns nil, so the zero value is ready to use. Set the functions before the client is used concurrently.
+// A MockClient is a client.Client for tests. Each method calls the function in one field of the MockClient. A nil
+// function does nothing and returns nil, so the zero value is ready to use. Set the functions before the client is used
+// concurrently.
 //
 // Patches are special, because the runtime only sends patches, while tests often check the resulting object. If
 // MockPatch is nil, Patch calls MockUpdate with a copy of the object, which is the full desired object. The object

@@ -55,13 +55,13 @@ type (
 )
 
 // NewMockGetFn returns a function that calls ofn with the object to fill in, and then returns err. If one of ofn
-// returns an error, it returns that error at once.
+// returns an error, the returned function returns that error at once.
 func NewMockGetFn(err error, ofn ...ObjectFn) MockGetFn {
 	return func(_ context.Context, _ client.ObjectKey, obj client.Object) error { return finish(err, obj, ofn) }
 }
 
-// NewMockListFn returns a function that calls ofn with the list to fill in, and then returns err. If one of ofn
-// returns an error, it returns that error at once.
+// NewMockListFn returns a function that calls ofn with the list to fill in, and then returns err. If one of ofn returns
+// an error, the returned function returns that error at once.
 func NewMockListFn(err error, ofn ...ObjectListFn) MockListFn {
 	return func(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 		return finish(err, list, ofn)
@@ -69,7 +69,7 @@ func NewMockListFn(err error, ofn ...ObjectListFn) MockListFn {
 }
 
 // NewMockCreateFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
-// error, it returns that error at once.
+// error, the returned function returns that error at once.
 func NewMockCreateFn(err error, ofn ...ObjectFn) MockCreateFn {
 	return func(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
 		return finish(err, obj, ofn)
@@ -77,7 +77,7 @@ func NewMockCreateFn(err error, ofn ...ObjectFn) MockCreateFn {
 }
 
 // NewMockDeleteFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
-// error, it returns that error at once.
+// error, the returned function returns that error at once.
 func NewMockDeleteFn(err error, ofn ...ObjectFn) MockDeleteFn {
 	return func(_ context.Context, obj client.Object, _ ...client.DeleteOption) error {
 		return finish(err, obj, ofn)
@@ -85,7 +85,7 @@ func NewMockDeleteFn(err error, ofn ...ObjectFn) MockDeleteFn {
 }
 
 // NewMockDeleteAllOfFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns
-// an error, it returns that error at once.
+// an error, the returned function returns that error at once.
 func NewMockDeleteAllOfFn(err error, ofn ...ObjectFn) MockDeleteAllOfFn {
 	return func(_ context.Context, obj client.Object, _ ...client.DeleteAllOfOption) error {
 		return finish(err, obj, ofn)
@@ -93,7 +93,7 @@ func NewMockDeleteAllOfFn(err error, ofn ...ObjectFn) MockDeleteAllOfFn {
 }
 
 // NewMockUpdateFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
-// error, it returns that error at once.
+// error, the returned function returns that error at once.
 func NewMockUpdateFn(err error, ofn ...ObjectFn) MockUpdateFn {
 	return func(_ context.Context, obj client.Object, _ ...client.UpdateOption) error {
 		return finish(err, obj, ofn)
@@ -101,7 +101,7 @@ func NewMockUpdateFn(err error, ofn ...ObjectFn) MockUpdateFn {
 }
 
 // NewMockPatchFn returns a function that calls ofn with the object, and then returns err. If one of ofn returns an
-// error, it returns that error at once.
+// error, the returned function returns that error at once.
 func NewMockPatchFn(err error, ofn ...ObjectFn) MockPatchFn {
 	return func(_ context.Context, obj client.Object, _ client.Patch, _ ...client.PatchOption) error {
 		return finish(err, obj, ofn)
@@ -113,15 +113,15 @@ func NewMockSchemeFn(scheme *runtime.Scheme) MockSchemeFn {
 	return func() *runtime.Scheme { return scheme }
 }
 
-// NewMockGroupVersionKindForFn returns a function that calls rofn with the object, and then returns gvk and err. If
-// one of rofn returns an error, it returns gvk and that error at once.
+// NewMockGroupVersionKindForFn returns a function that calls rofn with the object, and then returns gvk and err. If one
+// of rofn returns an error, the returned function returns gvk and that error at once.
 func NewMockGroupVersionKindForFn(err error, gvk schema.GroupVersionKind,
 	rofn ...RuntimeObjectFn) MockGroupVersionKindForFn {
 	return func(obj runtime.Object) (schema.GroupVersionKind, error) { return gvk, finish(err, obj, rofn) }
 }
 
 // NewMockIsObjectNamespacedFn returns a function that calls rofn with the object, and then returns isNamespaced and
-// err. If one of rofn returns an error, it returns isNamespaced and that error at once.
+// err. If one of rofn returns an error, the returned function returns isNamespaced and that error at once.
 func NewMockIsObjectNamespacedFn(err error, isNamespaced bool, rofn ...RuntimeObjectFn) MockIsObjectNamespacedFn {
 	return func(obj runtime.Object) (bool, error) { return isNamespaced, finish(err, obj, rofn) }
 }

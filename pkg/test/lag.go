@@ -12,13 +12,14 @@ import (
 // cache is stale.
 const lagging = "The cache lags behind, asking the API server"
 
-// Logger returns a logger that keeps reads because of a stale cache out of [Ledger.Objects]. It forwards everything
-// to next, or nowhere if next is nil. It may be used concurrently.
+// Logger returns a logger for a managed reconciler. With the logger, [Ledger.Objects] does not have the reads that the
+// reconciler makes because its cache is stale. The logger forwards everything to next, or drops it if next is nil. It
+// may be used concurrently.
 //
-// If its cache is stale, for instance on a busy machine, the managed reconciler reads an object once from the API
-// server. That is not a defect of the provider. The reconciler logs each such read before it sends the request. If
-// the reconciler uses this logger, the next read of the object is in [Ledger.Lags] and not in [Ledger.Objects], even
-// if a Reset comes between. Other reads are counted as usual.
+// If the cache is stale, for instance on a busy machine, the reconciler reads an object once from the API server. Such
+// a read is not a defect of the provider. The reconciler logs each such read before it sends the request. The next read
+// of the object is then in [Ledger.Lags] and not in [Ledger.Objects], even if a Reset comes between. Other reads are
+// counted as usual.
 func (l *Ledger) Logger(next logging.Logger) logging.Logger {
 	if next == nil {
 		next = logging.NewNopLogger()
@@ -27,7 +28,8 @@ func (l *Ledger) Logger(next logging.Logger) logging.Logger {
 	return listener{next, l}
 }
 
-// Lags returns the reads because of a stale cache that the reconciler logged to the Logger.
+// Lags returns the reads that the reconciler made because its cache was stale. The reconciler announces such a read to
+// the logger that [Ledger.Logger] returns.
 func (l *Ledger) Lags() []Request {
 	return l.filter(func(r entry) bool { return r.lag })
 }

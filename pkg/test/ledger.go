@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// A Ledger counts the requests that a client sends to an API server, so that a test can check the number of requests
-// of a provider. Pass its method Wrap to the Wrap of a rest.Config. A request is counted when it is sent. So a test
-// that sees the effect of a request also finds the request here. A Ledger may be used concurrently. The zero value is
-// empty and ready to use.
+// A Ledger counts the requests that a client sends to an API server, so that a test can check the number of requests of
+// a provider. Pass its method Wrap to the Wrap of a rest.Config. A request is counted when it is sent. So a test that
+// sees the effect of a request also finds the request in the Ledger. A Ledger may be used concurrently. The zero value
+// is empty and ready to use.
 type Ledger struct {
 	mu       sync.Mutex
 	requests []*entry
@@ -22,10 +22,10 @@ type Ledger struct {
 // A Request is a request that was sent to the API server.
 type Request struct {
 	Verb     string // HTTP method
-	Resource string // as in the path: volumes, volumes/status, events
-	Name     string // of the object; empty for collections
+	Resource string // resource as in the path: volumes, volumes/status, events
+	Name     string // name of the object; empty for a collection
 	Watch    bool   // a watch, or the list that it begins with
-	Status   int    // of the response; 0 if there is none, or none yet
+	Status   int    // HTTP status of the response; 0 while there is no response
 }
 
 // An entry is one counted request.

@@ -28,24 +28,24 @@ type (
 		opts ...client.SubResourceApplyOption) error
 )
 
-// NewMockSubResourceCreateFn returns a function that calls the supplied ones with
-// the subresource and then returns err. An error of theirs is returned at once.
+// NewMockSubResourceCreateFn returns a function that calls the functions ofn with the subresource, and then returns
+// err. If one of ofn returns an error, the returned function returns that error at once.
 func NewMockSubResourceCreateFn(err error, ofn ...ObjectFn) MockSubResourceCreateFn {
 	return func(_ context.Context, _, subResource client.Object, _ ...client.SubResourceCreateOption) error {
 		return finish(err, subResource, ofn)
 	}
 }
 
-// NewMockSubResourceUpdateFn returns a function that calls the supplied ones with
-// the object and then returns err. An error of theirs is returned at once.
+// NewMockSubResourceUpdateFn returns a function that calls the functions ofn with the object, and then returns err. If
+// one of ofn returns an error, the returned function returns that error at once.
 func NewMockSubResourceUpdateFn(err error, ofn ...ObjectFn) MockSubResourceUpdateFn {
 	return func(_ context.Context, obj client.Object, _ ...client.SubResourceUpdateOption) error {
 		return finish(err, obj, ofn)
 	}
 }
 
-// NewMockSubResourcePatchFn returns a function that calls the supplied ones with
-// the object and then returns err. An error of theirs is returned at once.
+// NewMockSubResourcePatchFn returns a function that calls the functions ofn with the object, and then returns err. If
+// one of ofn returns an error, the returned function returns that error at once.
 func NewMockSubResourcePatchFn(err error, ofn ...ObjectFn) MockSubResourcePatchFn {
 	return func(_ context.Context, obj client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
 		return finish(err, obj, ofn)
@@ -54,9 +54,8 @@ func NewMockSubResourcePatchFn(err error, ofn ...ObjectFn) MockSubResourcePatchF
 
 var _ client.SubResourceClient = &MockSubResourceClient{}
 
-// A MockSubResourceClient is the part of a MockClient for one subresource. A nil
-// function succeeds and does nothing, except that a nil MockPatch falls back to
-// MockUpdate as MockClient describes.
+// A MockSubResourceClient is the part of a MockClient for one subresource. A nil function does nothing and returns nil.
+// The exception is a nil MockPatch, which falls back to MockUpdate in the same way as in a MockClient.
 type MockSubResourceClient struct {
 	MockGet    MockSubResourceGetFn
 	MockCreate MockSubResourceCreateFn

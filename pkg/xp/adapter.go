@@ -38,7 +38,8 @@ func WithExternalConnector(c ExternalConnecter) managed.ReconcilerOption {
 	return WithExternalConnecter(c)
 }
 
-// WithTypedExternalConnector is WithExternalConnecter for one type of managed resource.
+// WithTypedExternalConnector does the same as WithExternalConnecter, for a connecter of one Go type of managed
+// resource.
 func WithTypedExternalConnector[T resource.Managed](c TypedExternalConnecter[T]) managed.ReconcilerOption {
 	return managed.WithTypedExternalConnector(Adapt(c))
 }
@@ -52,7 +53,7 @@ type adapter[T resource.Managed] struct {
 // Unwrap returns the client, which may implement optional interfaces.
 func (a *adapter[T]) Unwrap() any { return a.client }
 
-// Observe adds the details that Create and Update returned.
+// Observe adds to the observation the connection details that Create and Update returned.
 func (a *adapter[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
 	o, err := a.client.Observe(ctx, mg)
 	if err != nil || len(a.written) == 0 || !o.ResourceExists {
@@ -67,7 +68,7 @@ func (a *adapter[T]) Observe(ctx context.Context, mg T) (managed.ExternalObserva
 	return o, nil
 }
 
-// Create publishes the connection details, and keeps them.
+// Create publishes the connection details that the client returns, and keeps them for Observe.
 func (a *adapter[T]) Create(ctx context.Context, mg T) error {
 	c, err := a.client.Create(ctx, mg)
 	managed.TellConnectionDetails(ctx, c.ConnectionDetails)
@@ -76,7 +77,7 @@ func (a *adapter[T]) Create(ctx context.Context, mg T) error {
 	return err
 }
 
-// Update keeps the connection details.
+// Update keeps the connection details that the client returns, for Observe.
 func (a *adapter[T]) Update(ctx context.Context, mg T) error {
 	u, err := a.client.Update(ctx, mg)
 	a.keep(ctx, u.ConnectionDetails, u.AdditionalDetails)
@@ -84,7 +85,7 @@ func (a *adapter[T]) Update(ctx context.Context, mg T) error {
 	return err
 }
 
-// Delete adds its details to the change log.
+// Delete adds to the change log the details that the client returns.
 func (a *adapter[T]) Delete(ctx context.Context, mg T) error {
 	d, err := a.client.Delete(ctx, mg)
 	a.keep(ctx, nil, d.AdditionalDetails)
@@ -92,7 +93,7 @@ func (a *adapter[T]) Delete(ctx context.Context, mg T) error {
 	return err
 }
 
-// Disconnect ends the client.
+// Disconnect calls Disconnect of the client.
 func (a *adapter[T]) Disconnect(ctx context.Context) error { return a.client.Disconnect(ctx) }
 
 // keep stores connection details, and adds other details to the change log.

@@ -31,8 +31,8 @@ type TypedExternalClient[T resource.Managed] interface {
 
 // An ExternalCreation is the result of Create.
 type ExternalCreation struct {
-	// ConnectionDetails are published before the client is called again, and win over
-	// those of the observation that follows. See [Adapt].
+	// ConnectionDetails are published before the client is called again. They win over the details of the observation that
+	// follows. See [Adapt].
 	ConnectionDetails managed.ConnectionDetails
 
 	// AdditionalDetails are added to the entry of the change log.
@@ -41,8 +41,8 @@ type ExternalCreation struct {
 
 // An ExternalUpdate is the result of Update.
 type ExternalUpdate struct {
-	// ConnectionDetails are published with those of the observation that follows, and win
-	// over these. See [Adapt].
+	// ConnectionDetails are published with the details of the observation that follows. They win over the details of that
+	// observation. See [Adapt].
 	ConnectionDetails managed.ConnectionDetails
 
 	// AdditionalDetails are added to the entry of the change log.

@@ -11,7 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Manageable has management policies.
+// A Manageable is an object that has management policies.
 type Manageable interface {
 	resource.Manageable
 
@@ -32,7 +32,7 @@ type ModernManaged interface {
 	ProviderConfigReferencer
 	resource.ConnectionSecretWriterTo
 
-	// SetWriteConnectionSecretToReference sets the Secret. Nil is none.
+	// SetWriteConnectionSecretToReference sets the Secret. Nil means no Secret.
 	SetWriteConnectionSecretToReference(r *commonv1.LocalSecretReference)
 }
 
@@ -44,16 +44,17 @@ type LegacyManaged interface {
 	SecretWriterTo
 	Orphanable
 
-	// SetWriteConnectionSecretToReference sets the Secret. Nil is none.
+	// SetWriteConnectionSecretToReference sets the Secret. Nil means no Secret.
 	SetWriteConnectionSecretToReference(r *SecretReference)
 }
 
-// A SecretWriterTo is an object that names the Secret for its connection details, in any namespace. Nil means none.
+// A SecretWriterTo is an object that names the Secret for its connection details, in any namespace. Nil means that the
+// object names no Secret.
 type SecretWriterTo interface {
 	GetWriteConnectionSecretToReference() *SecretReference
 }
 
-// An Orphanable has a deletion policy.
+// An Orphanable is an object that has a deletion policy.
 type Orphanable interface {
 	GetDeletionPolicy() DeletionPolicy
 	SetDeletionPolicy(p DeletionPolicy)
@@ -73,12 +74,12 @@ type Tracker interface {
 	Track(ctx context.Context, mg resource.Managed) error
 }
 
-// A ModernTracker is a Tracker of namespaced kinds.
+// A ModernTracker is a Tracker for objects of namespaced kinds.
 type ModernTracker interface {
 	Track(ctx context.Context, mg ModernManaged) error
 }
 
-// A LegacyTracker is a Tracker of cluster-scoped kinds.
+// A LegacyTracker is a Tracker for objects of cluster-scoped kinds.
 type LegacyTracker interface {
 	Track(ctx context.Context, mg LegacyManaged) error
 }
@@ -93,7 +94,7 @@ func NewUsageTracker(client.Client, ProviderConfigUsageObject) *UsageTracker { r
 // Track returns nil.
 func (*UsageTracker) Track(context.Context, resource.Managed) error { return nil }
 
-// A ProviderConfigUsageTracker is a UsageTracker of namespaced kinds.
+// A ProviderConfigUsageTracker is a UsageTracker for objects of namespaced kinds.
 type ProviderConfigUsageTracker struct{}
 
 // NewProviderConfigUsageTracker returns a ProviderConfigUsageTracker.
@@ -104,7 +105,7 @@ func NewProviderConfigUsageTracker(client.Client, ProviderConfigUsageObject) *Pr
 // Track returns nil.
 func (*ProviderConfigUsageTracker) Track(context.Context, ModernManaged) error { return nil }
 
-// A LegacyProviderConfigUsageTracker is a UsageTracker of cluster-scoped kinds.
+// A LegacyProviderConfigUsageTracker is a UsageTracker for objects of cluster-scoped kinds.
 type LegacyProviderConfigUsageTracker struct{}
 
 // NewLegacyProviderConfigUsageTracker returns a LegacyProviderConfigUsageTracker.
@@ -115,12 +116,12 @@ func NewLegacyProviderConfigUsageTracker(client.Client, ProviderConfigUsageObjec
 // Track returns nil.
 func (*LegacyProviderConfigUsageTracker) Track(context.Context, LegacyManaged) error { return nil }
 
-// CommonCredentialExtractor returns the credentials that a cluster-scoped configuration names in a Secret. It does
-// not read environment variables or files of the provider, and has no injected identity, because the operator has to
-// allow them. Use credentials.New with its options for these sources.
+// CommonCredentialExtractor returns the credentials that a cluster-scoped configuration names in a Secret. It has no
+// access to environment variables, files of the provider and the injected identity. The operator has to allow these
+// sources: use credentials.New with its options.
 //
-// The reader should have no cache, such as GetAPIReader of a manager. Branch on errors with credentials.IsNotAllowed
-// and credentials.IsMissing.
+// The reader should read without a cache, as the result of GetAPIReader of a manager does. Branch on errors with
+// credentials.IsNotAllowed and credentials.IsMissing.
 func CommonCredentialExtractor(ctx context.Context, source commonv1.CredentialsSource, secrets client.Reader,
 	selector commonv1.CommonCredentialSelectors) ([]byte, error) {
 	return credentials.New(secrets).Extract(ctx, "", source, selector)

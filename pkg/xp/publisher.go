@@ -31,8 +31,8 @@ type SecretPublisher struct {
 	of     resource.ManagedKind
 }
 
-// NewSecretPublisher returns a publisher. The reader should have no cache, such as GetAPIReader of a manager. A
-// cached reader would watch every Secret of the cluster.
+// NewSecretPublisher returns a publisher. The argument live should be a reader without a cache, such as the result of
+// GetAPIReader of a manager. A reader with a cache would watch every Secret of the cluster.
 func NewSecretPublisher(c client.Client, live client.Reader, of resource.ManagedKind) *SecretPublisher {
 	return &SecretPublisher{client: c, reader: live, of: of}
 }

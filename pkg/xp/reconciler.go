@@ -21,14 +21,14 @@ const Domain = "crossplane.io"
 //
 //   - managed.NameAsExternalName: the metadata.name of an object is its external name unless the object has an
 //     external name.
-//   - managed.WithPredecessor and managed.WithRetiredFinalizers: the annotations by which crossplane-runtime pauses
-//     an object, names its resource and records its creation are respected. The finalizer of crossplane-runtime is
-//     removed once the object has the finalizer of Moorage.
+//   - managed.WithPredecessor and managed.WithRetiredFinalizers: the reconciler respects the annotations by which
+//     crossplane-runtime pauses an object, names its resource and records the creation of the resource. The finalizer
+//     of crossplane-runtime is removed once the object has the finalizer of Moorage.
 //   - managed.WithCreationConnectionDetails: before Create, a publisher that is a managed.ConnectionPreparer checks
-//     whether the details could be published. The publishers of Secrets are. Details that were lost because the
-//     process ended are reported.
-//   - managed.WithConnectionSecretType: connection Secrets get the type of crossplane-runtime, which writes to no
-//     others after a rollback.
+//     whether the details could be published. The publishers of Secrets are ConnectionPreparers. Details that were lost
+//     because the process ended are reported.
+//   - managed.WithConnectionSecretType: connection Secrets get the type of crossplane-runtime. After a rollback,
+//     crossplane-runtime writes only to Secrets of this type.
 //   - [SecretPublisher]: an object of a kind that is a [SecretWriterTo] publishes to a Secret in any namespace.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...managed.ReconcilerOption) *managed.Reconciler {
 	defaults := []managed.ReconcilerOption{

@@ -9,14 +9,15 @@
 //     fifth when the system throttles (external.Throttled). If the system requests a delay by Retry-After, the Gate
 //     lets no call through during the delay.
 //   - The Gate serves waiting calls by priority: users and deletions, then operations in progress, then retries, then
-//     polls. One of every ten calls goes to a lower priority, so that none starves. Within a priority namespaces take
-//     turns. A part of each burst is reserved for users.
+//     polls. One of every ten calls goes to a lower priority, so that no priority starves. Namespaces take turns within
+//     a priority. A part of each burst is reserved for users.
 //   - A circuit breaker holds all calls when the system rejects the credentials (external.Unauthorized) or is down.
 //     The system is down if calls return external.Unavailable or exceed their deadline. After an interval that grows
 //     exponentially, the Gate lets one call through as a probe.
 //
-// If a call would have to wait for long, Acquire returns an error at once. IsHeld is true for this error, and it says
-// when to retry. So a slow system does not occupy the workers that serve other systems.
+// If a call would have to wait for long, Acquire returns an error at once. IsHeld is true for this error, and
+// external.AsRetryAfter returns the delay until the retry. So a slow system does not occupy the workers that serve
+// other systems.
 //
 // State and metrics are per connection, never per object.
 package limit

@@ -18,8 +18,8 @@ const probeRecheck = time.Second
 type Request struct {
 	// Namespace is the namespace of the object. Namespaces take turns.
 	Namespace string
-	// Object identifies the object within its namespace. The Gate finds the queue position of a held call by it. It may
-	// be empty.
+	// Object identifies the object within its namespace. The Gate finds the queue position of a held call by this value.
+	// Object may be empty.
 	Object string
 	// Priority is how urgent the call is. The zero value is Poll.
 	Priority Priority
@@ -56,8 +56,8 @@ type Gate struct {
 	inFlight               int
 }
 
-// New returns a gate with a rate of ten calls per second, which adapts between 0.1 and 100. By default a call waits
-// at most for the time in which three calls are let through, and at most a second. The gate holds all calls after
+// New returns a gate with a rate of ten calls per second, which adapts between 0.1 and 100. By default a call waits no
+// longer than the gate takes to let three calls through, and never longer than a second. The gate holds all calls after
 // five consecutive failures: first for ten seconds, then longer, and at most for five minutes.
 func New(o ...Option) *Gate { return newGate("", newConfig(o)) }
 
@@ -84,8 +84,8 @@ func newGate(name string, c config) *Gate {
 // (external.AsRetryAfter), and says that nothing was created (external.IsNotCreated). If the cause is the state of
 // the system, external.IsUnavailable or external.IsUnauthorized is true as well.
 //
-// If ctx ends while Acquire waits, IsHeld and external.IsNotCreated are also true for the error, but it has no time
-// to retry.
+// If ctx ends while Acquire waits, IsHeld and external.IsNotCreated are also true for the error, but the error has no
+// time to retry.
 func (g *Gate) Acquire(ctx context.Context, r Request) (release func(error), err error) {
 	c, w, changed := g.request(ctx, r)
 	g.notifyChange(changed)

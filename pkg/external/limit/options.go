@@ -45,9 +45,9 @@ func WithRate(start, lowest, highest float64) Option {
 	}
 }
 
-// WithMaxWait sets how long a call may wait in Acquire. A call that would have to wait longer is held at once, and
-// its error has the time to retry. The default is the time in which three calls are let through, at most a second. So
-// a next call is usually ready, and few workers are occupied.
+// WithMaxWait sets how long a call may wait in Acquire. A call that would have to wait longer is held at once, and its
+// error has the time to retry. The default is the time that the gate takes to let three calls through, but at most a
+// second. So a next call is usually ready, and few workers are occupied.
 func WithMaxWait(d time.Duration) Option {
 	return func(c *config) {
 		if d >= 0 {
@@ -56,9 +56,9 @@ func WithMaxWait(d time.Duration) Option {
 	}
 }
 
-// WithBreaker configures the circuit breaker. The first argument is the number of consecutive failures after which
-// the gate holds calls. The second is the interval until the first probe. The interval doubles with each probe that
-// fails, up to longest. The defaults are 5, ten seconds and five minutes.
+// WithBreaker configures the circuit breaker. The argument failures is the number of consecutive failures after which
+// the gate holds calls. The argument first is the interval until the first probe. The interval doubles with each probe
+// that fails, up to longest. The defaults are 5, ten seconds and five minutes.
 func WithBreaker(failures int, first, longest time.Duration) Option {
 	return func(c *config) {
 		if failures > 0 && first > 0 && first <= longest {
@@ -78,7 +78,8 @@ func WithClock(clock clock.PassiveClock) Option {
 
 // WithNotify sets a function that is called when the Reason of a State changes, for instance to emit one event about
 // the connection. The call that caused the change calls the function in its own goroutine. So the function is not
-// called while there are no calls. Two notifications may arrive in the wrong order; State returns the current state.
+// called while there are no calls. Two notifications may arrive in the wrong order. The method State of the Gate
+// returns the current state.
 func WithNotify(notify func(State)) Option {
 	return func(c *config) {
 		if notify != nil {

@@ -38,7 +38,8 @@ func NewSet(o ...Option) *Set {
 	return s
 }
 
-// Listen adds a listener. It is called like the function of WithNotify, until stop is called.
+// Listen adds a listener. Until stop is called, the set calls the listener in the same cases as the function of
+// WithNotify.
 func (s *Set) Listen(listener func(State)) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 // WithAdoptionPolicy sets the adoption policy of objects that have no annotation moorage.dev/adoption-policy. An
 // adoption policy decides whether an object takes over an external resource that existed before the object.
 //
-// The policy is one of the AdoptionPolicy values of package meta, or "" for the default. By default an object takes
-// over only resources whose owner the client cannot determine. It leaves alone a resource that has no owner or
-// another owner. Any other value is an error, see [NewReconciler].
+// The policy is one of the AdoptionPolicy values of package meta, or "" for the default. Any other value is an error,
+// see [NewReconciler]. By default an object takes over only resources whose owner the client cannot determine. It
+// leaves alone a resource that has no owner or another owner.
 //
 // This option does not restrict the annotation; see [WithAllowedAdoptionPolicies].
 func WithAdoptionPolicy(policy string) ReconcilerOption {
@@ -33,9 +33,9 @@ func WithAdoptionPolicy(policy string) ReconcilerOption {
 // The reconciler leaves a resource alone if only a disallowed policy would take it over. A condition of the object
 // says so.
 //
-// A user who may edit an object can set its external name to that of any resource that the credentials reach. This
-// option prevents such a takeover where clients can determine owners. Where clients cannot determine owners, also
-// give WithAdoptionPolicy(meta.AdoptionPolicyNever).
+// A user who may edit an object can set its external name to the name of any resource that the credentials reach. This
+// option prevents such a takeover where clients can determine owners. Where clients cannot determine owners, also give
+// WithAdoptionPolicy(meta.AdoptionPolicyNever).
 func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.allowedAdoptionPolicies, r.adoption.Listed = policies, map[lifecycle.Adoption]bool{}

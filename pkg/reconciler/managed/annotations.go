@@ -15,8 +15,8 @@ import (
 // A CriticalAnnotationUpdater stores the annotations of an object that must not be lost, above all the external name
 // that Create has set.
 type CriticalAnnotationUpdater interface {
-	// UpdateCriticalAnnotations stores the annotations of o. Its context survives a shutdown and ends after 25 seconds.
-	// It may replace the content of o with the response of the API server.
+	// UpdateCriticalAnnotations stores the annotations of o. The context ctx survives a shutdown and ends after 25
+	// seconds. UpdateCriticalAnnotations may replace the content of o with the response of the API server.
 	UpdateCriticalAnnotations(ctx context.Context, o client.Object) error
 }
 
@@ -29,9 +29,9 @@ func (fn CriticalAnnotationUpdateFn) UpdateCriticalAnnotations(ctx context.Conte
 	return fn(ctx, o)
 }
 
-// A RetryingCriticalAnnotationUpdater stores annotations by a patch that cannot conflict, and retries until its
-// context ends. A Reconciler stores annotations in the same way without it. Use this type to store annotations
-// outside of a pass.
+// A RetryingCriticalAnnotationUpdater stores annotations by a patch that cannot conflict, and retries until its context
+// ends. Use it to store annotations outside of a pass. Within a pass the Reconciler stores annotations itself, in the
+// same way.
 type RetryingCriticalAnnotationUpdater struct {
 	client client.Client
 }
@@ -41,9 +41,9 @@ func NewRetryingCriticalAnnotationUpdater(c client.Client) *RetryingCriticalAnno
 	return &RetryingCriticalAnnotationUpdater{client: c}
 }
 
-// UpdateCriticalAnnotations stores the annotations of o, except the annotations by which users instruct the
-// reconciler. It retries until ctx ends, or for 25 seconds if ctx has no deadline or is nil. It gives up when the
-// object is gone or another object has its name. On success o has the content of the API server's response.
+// UpdateCriticalAnnotations stores the annotations of o, except the annotations by which users instruct the reconciler.
+// It retries until ctx ends, or for 25 seconds if ctx has no deadline or is nil. UpdateCriticalAnnotations gives up
+// when the object is gone or another object has its name. On success o has the content of the API server's response.
 func (u *RetryingCriticalAnnotationUpdater) UpdateCriticalAnnotations(ctx context.Context, o client.Object) error {
 	if ctx == nil {
 		ctx = context.Background()

@@ -17,9 +17,9 @@ const sinkTimeout = 10 * time.Second
 // WithChangeLog reports every Create, Update and Delete to a sink, with its result and the object before and after
 // the call. The default is no sink.
 //
-// The reconciler calls the sink at the end of the pass, after it has stored all results in the object. It logs an
-// error of the sink and ignores it otherwise. A sink may delay the end of each pass with a change by up to ten
-// seconds. Put a changelog.Queue in front of a sink that may block.
+// The reconciler calls the sink at the end of the pass, after it has stored all results in the object. It logs an error
+// of the sink and ignores it otherwise. A sink may delay the end of a pass that made a change by up to ten seconds. Put
+// a changelog.Queue in front of a sink that may block.
 func WithChangeLog(s changelog.Sink) ReconcilerOption {
 	return func(r *Reconciler) { r.changes = s }
 }

@@ -54,7 +54,7 @@ func (l rateLimitedClient) Observe(ctx context.Context, mg resource.Managed) (o 
 	return o, err
 }
 
-// Create uses the permit that was acquired before anything was written.
+// Create uses the permit of the rate limit that was acquired before anything was written.
 func (l rateLimitedClient) Create(ctx context.Context, mg resource.Managed) error {
 	return l.limiter.callCreate(func() error { return l.ExternalClient.Create(ctx, mg) })
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionDescriber is an [ExternalClient] that names the connection of its calls. With it, rate limits apply per
-// connection, not per ProviderConfig (see [WithLimits]). Rejected credentials are read again at once. Terminal errors
-// are retried when the credentials change.
+// A ConnectionDescriber is an [ExternalClient] that names the connection of its calls. With such a client, rate limits
+// apply per connection, not per ProviderConfig (see [WithLimits]). Rejected credentials are read again at once.
+// Terminal errors are retried when the credentials change.
 type ConnectionDescriber interface {
 	// DescribeConnection is called once in each pass, after Connect.
 	DescribeConnection() Connection
@@ -42,12 +42,12 @@ type Connection struct {
 // is no limits.
 //
 // If a call would have to wait for more than a moment, the reconciler does not make it. The pass ends, and the object
-// is requeued with its priority. A failure of the whole connection is not reported on each object. Only an object
-// whose user waits for it reports the failure.
+// is requeued with its priority. A failure of the whole connection is not reported on each object. Only objects for
+// which a user waits report the failure.
 //
 // Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. If Connect
-// fails because of the connection, that counts as a failed call over the connection of the ProviderConfig that the
-// object refers to.
+// fails because of the connection, the failure counts as a failed call. Its connection is the connection of the
+// ProviderConfig that the object refers to.
 func WithLimits(set *gates.Set) ReconcilerOption {
 	return func(r *Reconciler) { r.limits = set }
 }

@@ -87,17 +87,17 @@ func (d *createdDetails) add(details ConnectionDetails) {
 // WithCreationConnectionDetails declares that Create calls [TellConnectionDetails] with details that the external
 // system does not return again. The reconciler then checks before Create whether it could publish the details.
 //
-// If the object names a Secret for connection details, Create is called only if the Secret can be written, and does
-// not exist or belongs to the object. For this check the reconciler reads the Secret, and sends its creation or
-// change as a dry run. The check costs these two requests for each creation, and one more write if external names are
-// deterministic.
+// If the object names a Secret for connection details, Create is called only if the Secret can be written. An existing
+// Secret must also belong to the object. For this check the reconciler reads the Secret, and sends its creation or
+// change as a dry run. The check costs these two requests for each creation. If external names are deterministic, it
+// costs one more write.
 //
 // The annotation [meta.AnnotationKeyCreationDetails] of the object is "pending" from before Create until the details
 // are published. If the process ends in between, the event ConnectionDetailsLost reports the loss once the external
 // resource is found.
 //
-// With [WithConnectionPublisher] the reconciler does not read a Secret. It calls PrepareConnection of a publisher
-// that is a [ConnectionPreparer]. With any other publisher it calls Create without a check.
+// With [WithConnectionPublisher] the reconciler does not read a Secret. It calls PrepareConnection of a publisher that
+// is a [ConnectionPreparer]. With any other publisher it calls Create without a check.
 func WithCreationConnectionDetails() ReconcilerOption {
 	return func(r *Reconciler) { r.detailsOfCreation = true }
 }

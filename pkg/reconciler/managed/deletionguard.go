@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 )
 
-// WithDeletionGuard is [WithKindDeletionGuard] and [WithNamespaceDeletionGuard].
+// WithDeletionGuard combines [WithKindDeletionGuard] and [WithNamespaceDeletionGuard].
 func WithDeletionGuard() ReconcilerOption {
 	return func(r *Reconciler) { r.guards = guards{kind: true, namespace: true} }
 }

@@ -32,17 +32,17 @@
 //   - At the end: the status, once, on the newest version known.
 //
 // An object thus takes three requests from its creation to Ready, or two with a deterministic name. A later change of
-// the object takes at most one request, and its deletion takes one.
+// the object takes at most one request. The deletion of the object takes one request.
 //
 // # Safety
 //
 // The finalizer is stored before the first Create. It is removed only when the external system has answered "not
 // found" twice, or once after a Delete.
 //
-// A Create whose result is unknown, or was never observed, is not repeated only because time has passed. It is
-// repeated in these cases: the provider chose the external name, the token of the Create leads to the same resource
-// ([WithCreationTokens]), or a lookup has shown that there is no resource ([CreationRecoverer]). The condition Created
-// records that the result of a Create was observed.
+// If the result of a Create is unknown or was never observed, the passage of time alone is no reason to repeat the
+// Create. The reconciler repeats it in these cases: the provider chose the external name, the token of the Create leads
+// to the same resource ([WithCreationTokens]), or a lookup has shown that there is no resource ([CreationRecoverer]).
+// The condition Created records that the result of a Create was observed.
 //
 // A resource of another owner is neither changed nor deleted, unless a policy allows it. After the resource was
 // created or adopted, no call goes to another external system ([BackendIdentifier]).

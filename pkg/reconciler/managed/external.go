@@ -13,8 +13,8 @@ type ExternalConnecter = TypedExternalConnector[resource.Managed]
 // [WithTypedExternalConnector].
 type TypedExternalConnector[T resource.Managed] interface {
 	// Connect connects to the external system of the managed resource. It is called at most once per pass, and must not
-	// change the managed resource. Its context ends with the pass. The client may keep that context. An object that
-	// lives longer, such as a cached connection, needs another context.
+	// change the managed resource. Its context ends with the pass. The client may keep that context. A value that outlives
+	// the pass, such as a cached connection, needs another context.
 	Connect(ctx context.Context, mg T) (TypedExternalClient[T], error)
 }
 
@@ -52,25 +52,26 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 //   - external.RetryAfter: the reconciler retries after the given delay.
 //   - external.Throttled, external.Unauthorized and external.Unavailable: the whole connection fails.
 //
-// A client may also be a [CreationRecoverer], a [BackendIdentifier], a [ConnectionDescriber] or an [ExternalLister].
-// If it is an [ExternalDisconnecter], it is disconnected at the end of the pass, before the connecter. If it wraps
-// another client, it needs a method Unwrap() any that returns that client. Without the method the reconciler does not
-// find the optional interfaces of the wrapped client. A wrapper of a typed lister has to forward the list methods
+// A client may also be a [CreationRecoverer], a [BackendIdentifier], a [ConnectionDescriber] or an [ExternalLister]. If
+// it is an [ExternalDisconnecter], it is disconnected at the end of the pass, before the connecter. A client that wraps
+// another client needs a method Unwrap() any that returns the wrapped client. Without the method the reconciler does
+// not find the optional interfaces of the wrapped client. A wrapper of a typed lister has to forward the list methods
 // itself.
 //
 // A call may change the status of the managed resource. The reconciler writes the status once, at the end of the
 // pass, if it has changed. Error texts are redacted and limited to 1 KiB before they are shown.
 //
-// A client adds annotations with meta.AddAnnotations. If it no longer needs one of its annotations, it sets the value
-// to the empty string. The reconciler restores any annotation or finalizer that a call removes, and any change of its
-// own annotations. The exception is the external name: a client may change it, but not to the empty string.
+// A client adds annotations with meta.AddAnnotations. If the client no longer needs one of its annotations, the client
+// sets the value of the annotation to the empty string. The reconciler restores any annotation or finalizer that a call
+// removes, and any change of its own annotations. The exception is the external name: a client may change it, but not
+// to the empty string.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
 // A TypedExternalClient is an [ExternalClient] for one Go type of managed resource. Its methods receive that type and
 // need no type assertion.
 type TypedExternalClient[T resource.Managed] interface {
-	// Observe returns whether the external resource exists, whether it is up to date, and its owner. It is called again
-	// after each Create, Update or Delete of the same pass.
+	// Observe returns whether the external resource exists, whether it is up to date, and its owner. The reconciler calls
+	// Observe again after each Create, Update or Delete of the same pass.
 	//
 	// Observe must not change the external resource. It may change the status of the managed resource. It may also set
 	// annotations, such as an external name that it found, and they are stored. Changes of the spec are stored only with
@@ -121,9 +122,10 @@ type ExternalObservation struct {
 	// owner. A resource with the external name of the object then counts as a resource of the object.
 	Owner Owner
 
-	// OwnerNamespace is the namespace of the owning object, if the Owner is OwnerOther and the namespace is known, see
-	// [Stamp.Namespace]. If it is empty, and OwnerStamp too, a namespaced object with the adoption policy "force" takes
-	// over the resource only if the operator allows that. A cluster-scoped object needs the OwnerStamp instead.
+	// OwnerNamespace is the namespace of the owning object. Set it if the Owner is OwnerOther and the namespace is known,
+	// see [Stamp.Namespace]. It is for namespaced objects with the adoption policy "force". If OwnerNamespace and
+	// OwnerStamp are empty, such an object takes over the resource only if the operator allows that. A cluster-scoped
+	// object needs the OwnerStamp instead.
 	OwnerNamespace string
 
 	// OwnerStamp is the [Stamp] in the metadata of the external resource, if the Owner is OwnerOther and the resource
@@ -146,8 +148,8 @@ const (
 	// OwnerOurs means that the object that is being reconciled owns the resource.
 	OwnerOurs
 
-	// OwnerNone means that the metadata of the resource name no owner. The reconciler leaves the resource alone unless
-	// the object has created or adopted it before, or the adoption policy allows to adopt it.
+	// OwnerNone means that the metadata of the resource name no owner. The reconciler leaves the resource alone unless the
+	// object has created or adopted the resource before, or the adoption policy allows the adoption.
 	OwnerNone
 
 	// OwnerOther means that another object, cluster or tool owns the resource. The reconciler changes the resource only

@@ -14,8 +14,8 @@ const leaseMargin = time.Second
 
 // WithFence sets a function that the reconciler calls before each call that changes the external system. If the
 // function returns an error or panics, another process may be the leader, and the reconciler does not make the call.
-// The object reports a panic. If the function does not return, the pass waits, and the object reports CallOverdue.
-// The default is no function.
+// The object reports a panic. If the function does not return, the pass waits, and the condition Synced has the reason
+// CallOverdue. The default is no function.
 func WithFence(fence func(context.Context) error) ReconcilerOption {
 	return func(r *Reconciler) { r.fence = fence }
 }
@@ -28,7 +28,7 @@ func WithFence(fence func(context.Context) error) ReconcilerOption {
 // deadline it cancels such calls in progress.
 //
 // If the function panics, the reconciler begins no such call, and the object reports the panic. If the function does
-// not return, the pass waits, and the object reports CallOverdue.
+// not return, the pass waits, and the condition Synced has the reason CallOverdue.
 func WithLeaseDeadline(deadline func() time.Time) ReconcilerOption {
 	return func(r *Reconciler) { r.lease = deadline }
 }

@@ -18,16 +18,17 @@ type ExternalLister = TypedExternalLister[resource.Managed]
 // A TypedExternalLister is a [TypedExternalClient] that can list the resources of its connection. With
 // [WithBulkObservation], objects that only need to be observed share such a list.
 //
-// The reconciler trusts that a listed resource exists, but not that a missing one does not. It observes an object
-// alone if its resource is missing from the list, differs, belongs to another owner or is incomplete. A list with
-// missing, repeated or unrelated items, or an interrupted list, costs additional calls but causes no wrong decision.
+// The reconciler trusts that a listed resource exists. It does not trust that a resource missing from the list does not
+// exist. It observes an object alone if its resource is missing from the list, differs, belongs to another owner or is
+// incomplete. A list with missing, repeated or unrelated items, or an interrupted list, costs additional calls but
+// causes no wrong decision.
 type TypedExternalLister[T resource.Managed] interface {
 	// ListPage returns the page of a continue token. The empty token means the first page. The reconciler calls ListPage
 	// page by page through the client of the first object that is due. The result serves all objects of the kind on the
 	// same connection.
 	//
-	// An error ends the list, and all objects are observed alone until the next list is due. The exception with
-	// [WithLimits] is an error of the whole connection, such as external.Throttled: the list continues later.
+	// An error ends the list, and all objects are observed alone until the next list is due. There is one exception. With
+	// [WithLimits], a list continues later after an error of the whole connection, such as external.Throttled.
 	ListPage(ctx context.Context, token string) (ExternalListPage, error)
 
 	// ObserveListed returns the observation of mg from one listed item. It must not call the external system. It may
@@ -53,17 +54,17 @@ type ListedResource struct {
 	Resource any
 }
 
-// WithBulkObservation lets polls of objects on the same connection share a list, if the client is an
-// [ExternalLister]. By default each object is observed alone.
+// WithBulkObservation lets polls of objects on the same connection share a list, if the client is an [ExternalLister].
+// By default each object is observed alone.
 //
-// Once per poll interval the objects of a connection are due at about the same time. The first of them makes the
-// list. The list serves the others until it is older than staleness. Staleness is at most the poll interval. A value
-// that is not positive means half of the poll interval.
+// Once per poll interval the objects of a connection are due at about the same time. The first of them makes the list.
+// The list serves the others until it is older than staleness. Staleness is at most the poll interval. A value that is
+// not positive means half of the poll interval.
 //
 // The list does not serve an object whose user waits, or that is being created, changed or deleted. It also does not
 // serve an object whose resource this process has changed since the list began. A worker makes the list for at most a
-// second at a time. Meanwhile other objects wait in the queue, without a worker. No list is made if it has more pages
-// than it serves objects.
+// second at a time. Meanwhile other objects wait in the queue, without a worker. The reconciler makes no list that
+// would have more pages than there are objects to serve.
 //
 // Two clients are on the same connection if a [ConnectionDescriber] says so, or if their objects refer to the same
 // ProviderConfig.

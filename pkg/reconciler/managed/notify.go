@@ -25,10 +25,10 @@ type ExternalEventSource interface {
 	// reconciler calls that function once: when no object uses the connection any more, or when the process ends. Until
 	// then the subscription keeps what it needs, such as a lease on the connection. The object mg is a copy.
 	//
-	// The reconciler calls Subscribe in a pass, under its deadline, for the first object that connects. It calls
-	// Subscribe again when the connection has another revision, see [ConnectionDescriber]. After an error or a panic it
-	// calls Subscribe again with a backoff of up to five minutes. If Subscribe does not return, the pass waits, and the
-	// object reports CallOverdue.
+	// The reconciler calls Subscribe for the first object that connects, in the pass of the object and under the deadline
+	// of the pass. It calls Subscribe again when the connection has another revision, see [ConnectionDescriber]. After an
+	// error or a panic it calls Subscribe again with a backoff of up to five minutes. If Subscribe does not return, the
+	// pass waits, and the condition Synced has the reason CallOverdue.
 	Subscribe(ctx context.Context, mg resource.Managed, to ExternalNotifications) (stop func(), err error)
 }
 
@@ -71,7 +71,7 @@ type waker struct {
 }
 
 // Notifications returns the source that enqueues the objects of which an [ExternalEventSource] reports changes. The
-// source and all subscriptions end with the context that it was started with.
+// source and all subscriptions end with the context with which the source was started.
 func (r *Reconciler) Notifications() source.TypedSource[reconcile.Request] {
 	return source.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.waker.set(q)

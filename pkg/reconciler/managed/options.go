@@ -35,8 +35,8 @@ const (
 // A ReconcilerOption configures a Reconciler. Options are applied in order.
 type ReconcilerOption func(*Reconciler)
 
-// A PollIntervalHook returns the delay until the next poll of an object, given the poll interval. The reconciler
-// calls it after a pass that leaves nothing to do. A result that is not positive means the poll interval. If the hook
+// A PollIntervalHook returns the delay until the next poll of an object, given the poll interval. The reconciler calls
+// the hook after a pass with nothing left to do. A result that is not positive means the poll interval. If the hook
 // panics, the reconciler reports that once, and uses the default hook. The hook is called concurrently.
 type PollIntervalHook func(managed resource.Managed, pollInterval time.Duration) time.Duration
 
@@ -155,8 +155,9 @@ func WithExternalConnectDisconnecter(c ExternalConnectDisconnecter) ReconcilerOp
 	return func(r *Reconciler) { r.connecter = c }
 }
 
-// WithCriticalAnnotationUpdater sets how the annotations are stored after Create, if Create set any or if they record
-// the result of Create. The default is a patch of only these annotations, which is retried for 25 seconds.
+// WithCriticalAnnotationUpdater sets how the annotations are stored after Create. They are stored if Create set an
+// annotation, or if an annotation records the result of Create. The default is a patch of only these annotations, which
+// is retried for 25 seconds.
 //
 // An updater given here makes its own requests, and has to check what it overwrites. After a failed creation it is
 // called only if a read from the API server has shown that no other creation has begun since.
@@ -185,9 +186,9 @@ func WithCluster(c Cluster) ReconcilerOption {
 // makes anyway.
 //
 // Once d knows of a restore, no pass begins. Before the process ends, the reconciler lists its kind from the API
-// server. It writes back the records of creations that it knows and that the restored objects do not have. So the
-// next process creates nothing twice. The log names the records that it could not write, and the external resources
-// of objects that are gone.
+// server. It writes back the records of creations that it knows and that the restored objects do not have. So the next
+// process creates nothing twice. The log names the records that the reconciler could not write, and the external
+// resources of objects that are gone.
 //
 // Give every Reconciler of a manager the detector that was added to the manager. The default is none.
 func WithRestoreDetector(d *controller.RestoreDetector) ReconcilerOption {

@@ -15,8 +15,8 @@ import (
 // WithSupportedManagementPolicies sets which lists of actions spec.managementPolicies may have. The default is every
 // list that allows observing. The empty list, which pauses the object, is always supported.
 //
-// If an object has another list, it reports that, and the reconciler makes no external call for it. A list that no
-// object can have is an error, see [NewReconciler].
+// For an object with another list, the reconciler makes no external call. The object reports that its list is not
+// supported. A list that no object can have is an error, see [NewReconciler].
 func WithSupportedManagementPolicies(sets ...commonv1.ManagementPolicies) ReconcilerOption {
 	return func(r *Reconciler) { r.supported = sets }
 }

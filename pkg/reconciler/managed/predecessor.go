@@ -21,11 +21,11 @@ import (
 //   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count as the annotations of
 //     this runtime, if this runtime has recorded no creation of the object. The first write stores them under the
 //     keys of this runtime.
-//   - DOMAIN/external-create-succeeded, if it is later than the last creation of this runtime and
-//     DOMAIN/external-name differs from the external name here, shows that the predecessor has created another
-//     resource since. If no resource is found under the name here, the reconciler creates nothing and does not end a
-//     deletion before a user has chosen one of the two names. If the user chooses the name of the predecessor, the
-//     object takes over the annotations of that creation.
+//   - DOMAIN/external-create-succeeded may show that the predecessor has created another resource since. That is the
+//     case if the annotation is later than the last creation of this runtime, and DOMAIN/external-name differs from the
+//     external name here. If no resource is found under the name here, a user has to choose one of the two names.
+//     Before that, the reconciler creates nothing and ends no deletion. If the user chooses the name of the
+//     predecessor, the object takes over the annotations of that creation.
 //
 // The annotations of the predecessor stay on the object, so that the predecessor finds them after a rollback.
 // [WithRetiredAnnotations] removes them.
@@ -43,8 +43,8 @@ func WithPredecessor(domain string) ReconcilerOption {
 // An object may be deleted when it has a retired finalizer but not the finalizer of this reconciler. The reconciler
 // then deletes the external resource first, and removes the retired finalizer afterwards.
 //
-// With [WithFinalizer], its RemoveFinalizer has to remove the retired finalizers. Without it, [FinalizerName] cannot
-// be retired.
+// If [WithFinalizer] is given, the RemoveFinalizer of that finalizer has to remove the retired finalizers. If it is not
+// given, [FinalizerName] cannot be retired.
 func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		WithIgnoredFinalizers(names...)(r)
@@ -52,10 +52,10 @@ func WithRetiredFinalizers(names ...string) ReconcilerOption {
 	}
 }
 
-// WithRetiredAnnotations names annotations of predecessors. The reconciler removes them from each object that has its
-// finalizer, unless the object is paused or being deleted. Without these annotations the predecessor no longer knows
-// the external resource. So give this option only when a rollback is no longer needed. The annotations of this
-// reconciler cannot be retired.
+// WithRetiredAnnotations names annotations of predecessors. The reconciler removes them from each object that has the
+// finalizer of the reconciler, unless the object is paused or being deleted. Without these annotations the predecessor
+// no longer knows the external resource. So give this option only when a rollback is no longer needed. The annotations
+// of this reconciler cannot be retired.
 func WithRetiredAnnotations(names ...string) ReconcilerOption {
 	return func(r *Reconciler) { r.retired.annotations = append(r.retired.annotations, names...) }
 }

@@ -89,7 +89,7 @@ func (p *object) initializeAndResolve(ctx context.Context) error {
 }
 
 // NameAsExternalName is an Initializer that sets the external name of an object to metadata.name, if the object has
-// none. [WithDeterministicExternalName] does the same, and also declares that a create may be repeated.
+// none. [WithDeterministicExternalName] sets the same external name, and also declares that a create may be repeated.
 type NameAsExternalName struct{}
 
 // Initialize sets the external name if there is none.

@@ -27,11 +27,11 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionPublisher publishes the details with which users connect to an external resource. It must be
-// idempotent. It returns whether it changed anything.
+// A ConnectionPublisher publishes the details with which users connect to an external resource. It must be idempotent.
+// It returns whether it changed anything.
 //
 // The reconciler calls it when the details differ from the details that were published last. The reconciler compares
-// with its memory and the status of the object, so it may call the publisher without a difference.
+// with its memory and the status of the object, so it may call the publisher although nothing differs.
 type ConnectionPublisher interface {
 	PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (published bool, err error)
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// FinalizerName is the finalizer that keeps a managed resource until its external resource is deleted.
+// FinalizerName is the finalizer that keeps a managed resource until its external resource is gone.
 const FinalizerName = "finalizer.managedresource.krateo.io"
 
 // ControllerName returns the recommended name of the controller for a kind.
@@ -70,15 +70,15 @@ type Reconciler struct {
 	invalid          error  // what is wrong with the options
 }
 
-// NewReconciler returns a Reconciler of the kind. It needs at least [WithExternalConnecter]: without options it
+// NewReconciler returns a Reconciler of the kind. Give at least [WithExternalConnecter]. A Reconciler without options
 // changes nothing outside of Kubernetes. If the manager is not elected yet, NewReconciler adds a runnable to it that
 // records the election.
 //
 // NewReconciler panics if the kind is not registered in the scheme of the manager, or if the Go type of the kind does
 // not implement resource.Managed. It also panics if the cluster, the logger or the clock is nil.
 //
-// If an option contradicts another option or has an undefined value, each Reconcile only returns a terminal error.
-// The error names all such options. [Setup] returns that error itself.
+// If an option contradicts another option or has an undefined value, each Reconcile only returns a terminal error. The
+// error names all such options. [Setup] returns that error itself.
 func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOption) *Reconciler {
 	r := &Reconciler{config: defaultConfig(m), of: of, pruned: &prunedFields{}}
 	for _, option := range o {

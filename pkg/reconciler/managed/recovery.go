@@ -18,31 +18,32 @@ type CreationRecoverer = TypedCreationRecoverer[resource.Managed]
 
 // A TypedCreationRecoverer is a [CreationRecoverer] for one Go type of managed resource.
 type TypedCreationRecoverer[T resource.Managed] interface {
-	// RecoverCreation looks for the resource that the attempt with the token created. The client stores [CreationToken]
-	// in a searchable place, such as a tag, a label or a description, when it creates a resource. If RecoverCreation
-	// finds the resource, it sets the external name of mg, as Create does.
+	// RecoverCreation looks for the resource that the attempt with the token created. The client stores [CreationToken] in
+	// a searchable place, such as a tag, a label or a description, when it creates a resource. If RecoverCreation finds
+	// the resource, it sets the external name of mg, as Create does.
 	//
-	// An error for which [external.IsNotFound] is true means the same as false. After any other error nothing is
-	// created.
+	// An error for which [external.IsNotFound] is true means the same as the result found = false. After any other error
+	// nothing is created.
 	//
 	// The reconciler calls RecoverCreation before Observe while the result of an attempt is unknown. It also calls
-	// RecoverCreation after Observe, with the token of the first attempt, for an object that has all of these
-	// properties: Observe has not found its resource, it has no record of an attempt, and it was created before this
-	// process became the leader. An earlier process may have made that attempt, and a replace or a restore may have
-	// removed the record.
+	// RecoverCreation after Observe, with the token of the first attempt, for an object that has all of these properties:
+	// Observe has not found the resource of the object, the object has no record of an attempt, and the object was created
+	// before this process became the leader. An earlier process may have made that attempt, and a replace or a restore may
+	// have removed the record.
 	RecoverCreation(ctx context.Context, mg T, token string) (found bool, err error)
 
-	// RecoveryWindow returns how long after its creation RecoverCreation may not find a resource. That includes the
-	// longest delay of the search, and of a request that is still in progress. A resource that is not found after the
-	// window was not created.
+	// RecoveryWindow returns the longest time for which RecoverCreation may not find a created resource yet. The window
+	// includes the longest delay of the search, and of a request that is still in progress. A resource that is not found
+	// after the window was not created.
 	RecoveryWindow() time.Duration
 }
 
 // WithCreationTokens declares that a repeated Create with the same [CreationToken] leads to the same external
 // resource. By default the reconciler does not assume that.
 //
-// With this option the reconciler repeats an interrupted creation. It does so also for an object that is being
-// deleted, to find the resource that has to be deleted. The option contradicts [WithDeterministicExternalName].
+// With this option the reconciler repeats an interrupted creation. If the object is being deleted, the reconciler
+// repeats the creation, too, to find the resource that has to be deleted. The option contradicts
+// [WithDeterministicExternalName].
 func WithCreationTokens() ReconcilerOption {
 	return func(r *Reconciler) { r.tokens = true }
 }

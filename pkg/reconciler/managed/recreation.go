@@ -12,15 +12,15 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// WithRecreationOnRequest makes the recreation of a lost external resource wait for its user. A lost resource is one
-// that was observed before and is not found any more. The user requests the recreation by the annotation
+// WithRecreationOnRequest makes the recreation of a lost external resource wait until a user requests the recreation. A
+// lost resource is one that was observed before and is not found any more. The request is the annotation
 // moorage.dev/allow-recreation. Use the option for resources that hold data, because an empty replacement hides the
 // loss of the data.
 //
 // By default the reconciler creates the resource again, with a warning, after a second observation over a new
 // connection has not found it either.
 //
-// With [WithDeterministicExternalName] the option has no effect. Observations are not recorded there, and a repeated
+// With [WithDeterministicExternalName] the option has no effect. Then observations are not recorded, and a repeated
 // create makes no second resource.
 func WithRecreationOnRequest() ReconcilerOption {
 	return func(r *Reconciler) { r.recreateOnRequest = true }

@@ -23,9 +23,9 @@ type ReferenceResolver interface {
 // A ReferenceResolverFn is a function that is a ReferenceResolver.
 type ReferenceResolverFn func(ctx context.Context, mg resource.Managed) error
 
-// A Referencer is a managed resource that resolves its references itself, with the given reader. The reconciler
-// watches the objects that the method reads, and calls it again when one of them changes. Package reference has
-// functions for it.
+// A Referencer is a managed resource that resolves its references itself, with the given reader. The reconciler watches
+// the objects that the method reads, and calls the method again when one of these objects changes. Package reference
+// has functions for the method.
 type Referencer interface {
 	ResolveReferences(ctx context.Context, r client.Reader) error
 }
@@ -46,9 +46,9 @@ func WithReferenceGraph(g *reference.Graph) ReconcilerOption {
 	return func(r *Reconciler) { r.graph = g }
 }
 
-// References returns the source of events about referenced objects. The controller of this reconciler needs it in
-// addition to the source of its own kind. [Setup] adds it. Without it, an object that waits for a referenced object
-// polls.
+// References returns the source of events about referenced objects. The controller of this reconciler needs this source
+// in addition to the source of its own kind. [Setup] adds both. Without this source, an object that waits for a
+// referenced object polls.
 func (r *Reconciler) References(c cache.Cache) source.TypedSource[reconcile.Request] {
 	r.watching.Store(true)
 

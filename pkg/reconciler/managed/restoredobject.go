@@ -13,7 +13,8 @@ import (
 
 // WithRestoreElsewhere lets an object that was restored from a backup under another namespace or name take over the
 // external resource of the original object. The annotation moorage.dev/restored-from of the object has to name the
-// original object. By default only an object with the same kind, namespace and name may take the resource over.
+// original object. By default an object may take the resource over only if it has the kind, namespace and name of the
+// original object.
 //
 // With this option, every user who may edit an object can name any [Stamp] that they know. Give the option only
 // during a restore.

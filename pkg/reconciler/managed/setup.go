@@ -92,7 +92,7 @@ func (r *Reconciler) lifetime() source.Source {
 }
 
 // SetupGated is [Setup] for a kind whose CustomResourceDefinition may not exist. The controller starts when the gate
-// sees the CustomResourceDefinition, and stops when the CustomResourceDefinition is removed. Add the gate to the
+// finds the CustomResourceDefinition, and stops when the CustomResourceDefinition is removed. Add the gate to the
 // manager once, and share it among all kinds.
 func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o controller.Options,
 	ro ...ReconcilerOption) error {

@@ -21,9 +21,9 @@ import (
 const StampKey = "moorage.dev/owner"
 
 // A Stamp identifies the one object that owns an external resource. It consists of cluster, group, kind, namespace,
-// name and UID. It has the kind because objects of two kinds may represent the same external resource: a key-value
-// bucket may also be a stream. It has the UID because a new object with the name of a deleted object does not own the
-// resource of that object.
+// name and UID. It has the kind because objects of two kinds may represent the same external resource. For example, a
+// key-value bucket may also be a stream. It has the UID because a new object with the name of a deleted object does not
+// own the resource of that object.
 type Stamp string
 
 // NewStamp returns the stamp of a managed resource. The arguments are the UID of the cluster, see [ClusterUID], and
@@ -34,8 +34,8 @@ func NewStamp(cluster types.UID, of schema.GroupKind, mg resource.Managed) Stamp
 	}, "/"))
 }
 
-// Owner compares the stamp found on an external resource with the stamp s of an object, and returns the owner of the
-// resource from the object's point of view. An empty found means that the resource has no stamp.
+// Owner returns the owner of an external resource from the point of view of the object with the stamp s. The argument
+// found is the stamp on the external resource. It is empty if the resource has no stamp.
 func (s Stamp) Owner(found string) Owner {
 	switch found {
 	case "":

@@ -13,10 +13,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// WithMetricsPrefix sets the prefix of all metric names. The default is "moorage". With "crossplane", the metrics
-// that crossplane also has get the names of crossplane, so that its dashboards continue to work. These metrics are
-// the times to the first reconcile, to readiness, of deletion and of drift, and the numbers of existing, ready and
-// synced objects.
+// WithMetricsPrefix sets the prefix of all metric names. The default is "moorage". With "crossplane", each metric that
+// crossplane also has gets the name that it has in crossplane. So dashboards for crossplane continue to work. These
+// metrics are the times to the first reconcile, to readiness, of deletion and of drift, and the numbers of existing,
+// ready and synced objects.
 func WithMetricsPrefix(prefix string) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.Prefix = prefix }
 }

@@ -14,8 +14,9 @@ import (
 // It prevents a race: if an object has no finalizer when a delete begins, the API server may remove the object
 // although a finalizer was stored meanwhile.
 //
-// The reconciler replaces it with its own finalizer in the first pass that stores one. If the object is deleted
-// before that pass, the reconciler removes it. It does not imply that an external resource exists.
+// The reconciler replaces UnclaimedFinalizer with its own finalizer in the first pass that stores a finalizer. If the
+// deletion of the object is requested before that pass, the reconciler removes UnclaimedFinalizer. This finalizer does
+// not imply that an external resource exists.
 const UnclaimedFinalizer = "moorage.dev/unclaimed"
 
 // ensureFinalizer replaces [UnclaimedFinalizer] by our finalizer on an object that is not being deleted, and reports

@@ -36,7 +36,8 @@ type Conditioned struct {
 	Conditions []commonv1.Condition
 }
 
-// SetConditions replaces the conditions of the same types as the given ones, and appends the other given conditions.
+// SetConditions sets each of the given conditions. A condition replaces the condition of the same type. If there is
+// none, it is appended.
 func (c *Conditioned) SetConditions(cs ...commonv1.Condition) {
 	s := commonv1.ConditionedStatus{Conditions: c.Conditions}
 	s.SetConditions(cs...)

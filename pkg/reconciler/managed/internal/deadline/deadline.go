@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// At returns a context with a deadline, like context.WithDeadline. Until Done is called, the context has no timer,
-// and does not register with its parent. Deadline and Err are correct before that too, by the clock of the process.
+// At returns a context with a deadline, like context.WithDeadline. Until Done is called, the context has no timer, and
+// does not register with its parent. Without a timer, too, Deadline and Err are correct by the clock of the process.
 //
 // If the context ends for two reasons, and neither Done nor Err was called in between, Err may return the second
 // reason. It does so only if the second reason is the end of the parent.
 //
-// The deadline should have a monotonic reading, as the result of time.Now has. Without one, the deadline moves with
-// the wall clock until Err has reported the end.
+// The deadline should have a monotonic reading, as the result of time.Now has. Without one, the deadline moves with the
+// wall clock until Err has reported the end.
 //
-// The context is safe for concurrent use. The returned function ends the context. It must be called, and may be
-// called repeatedly.
+// The context is safe for concurrent use. The returned function ends the context. It must be called, and may be called
+// repeatedly.
 func At(parent context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	c := &lazy{parent: parent, at: deadline}
 
@@ -109,8 +109,8 @@ func (c *lazy) under() context.Context {
 	return c.parent
 }
 
-// Value returns a value of the parent. Package context uses it to find the context whose children end with it, and
-// the cause.
+// Value returns the value that the parent has for the key. Package context calls Value with private keys of its own: to
+// find an ancestor that can cancel its children, and to find the cause of the end.
 func (c *lazy) Value(key any) any {
 	c.mu.Lock()
 	of := c.usual

@@ -26,8 +26,8 @@ type Question struct {
 	Ended         bool // This process has reconciled it before, and no creation since has succeeded.
 }
 
-// Answer returns the answer that the annotations contain. A user is not asked again about a creation that was given
-// up.
+// Answer returns the user's answer, which the annotations contain, to the question whether a creation has made a
+// resource. A user is not asked again about a creation that was given up.
 //
 // A process that has not reconciled the object before trusts the record in the annotations, and asks. Another
 // creation may have begun since, and its record may be lost.

@@ -60,7 +60,7 @@ func (f Facts) awaitsAbsence() bool {
 }
 
 // An Object is the state of the managed resource. There is no state for an object that is being deleted without our
-// finalizer, because Admit does not admit it.
+// finalizer, because Admit does not admit such an object.
 type Object int
 
 // The states of the object.
@@ -104,7 +104,7 @@ const (
 )
 
 // A Change is the last change of the external system. If this pass has made a change and a delete was sent recently,
-// it is Mutated.
+// the value is Mutated.
 type Change int
 
 // The changes.

@@ -11,8 +11,8 @@ const (
 	NoneRemains                 // There is none of ours, or the policy says that it stays.
 )
 
-// LeftoverOf derives the Leftover from the last facts of a pass. MayDelete of admitted has to be set also for an
-// object that is not being deleted.
+// LeftoverOf derives the Leftover from the last facts of a pass. The field MayDelete of the argument admitted has to be
+// set also for an object that is not being deleted.
 func LeftoverOf(admitted AdmitFacts, f Facts) Leftover {
 	switch {
 	case admitted.Invalid:

@@ -47,9 +47,9 @@ type Adoptions struct {
 	Listed  map[Adoption]bool // The policies that an object may name. Nil: all, but force only within the namespace.
 }
 
-// Allowed returns the policy that applies to a resource of owner o if an object requests the policy asked. That is
-// AdoptNever if the operator does not allow the requested policy. The argument near is true if the owner is an object
-// of the same namespace.
+// Allowed returns the adoption policy that applies to an external resource when an object requests the policy given as
+// asked. If the operator does not allow the requested policy, the result is AdoptNever. The argument o is the owner of
+// the resource. The argument near is true if the owner is an object of the same namespace.
 func (a Adoptions) Allowed(asked Adoption, o Owner, near bool) Adoption {
 	switch {
 	case asked == AdoptDefault || asked == AdoptNever || a.Listed[asked]:

@@ -47,9 +47,9 @@ const (
 // A Lookup is the result of Cache.Lookup.
 type Lookup struct {
 	Answer  Answer
-	Item    any           // of Listed
-	After   time.Duration // of Wait
-	Listing *Listing      // of List
+	Item    any           // the item, if Answer is Listed
+	After   time.Duration // the time to wait, if Answer is Wait
+	Listing *Listing      // the permission to list, if Answer is List
 }
 
 // A Listing allows one pass to read pages of a list.
@@ -58,16 +58,16 @@ type Listing struct {
 	group *group
 	list  *list
 
-	// Next is the token of the next page; empty for the first one.
+	// Next is the token of the next page. It is empty for the first page.
 	Next string
 }
 
 // Lookup returns how to observe an object that only needs to be observed.
 //
-// A list serves the object if it is complete and fresh, and began after the last event of the object. The first
-// object of each round of polls begins a list, if the connection has more objects than the list probably has pages.
-// The list expires at the end of its round. So objects that AlignPoll has aligned find no older list, and no list
-// that was made for a few objects.
+// A list serves the object if the list is complete and fresh, and began after the last event of the object. The first
+// object of each round of polls begins a list, if the connection has more objects than the list probably has pages. The
+// list expires at the end of its round. So objects whose polls AlignPoll has aligned find no list of an earlier round,
+// and no list that was made for a few objects.
 func (r *Cache) Lookup(p *Member, now time.Time) Lookup {
 	if r.round <= 0 {
 		return Lookup{}
@@ -186,8 +186,8 @@ func (t *Listing) Return() {
 	t.list.busy = false
 }
 
-// AlignPoll returns when to poll an object, so that all objects of a connection use the same list. It takes the last
-// round of the connection that begins before due+tolerance, and returns the beginning of that round plus a small
+// AlignPoll returns when to poll an object, so that all objects of a connection use the same list. AlignPoll takes the
+// last round of the connection that begins before due+tolerance, and returns the beginning of that round plus a small
 // jitter. The argument random is in [0,1) and determines the jitter.
 //
 // If no such round begins after now, or the connection has too few objects for a list, AlignPoll returns due and

@@ -59,9 +59,10 @@ type group struct {
 	failed int       // consecutive failures
 }
 
-// New returns an empty cache. The argument round is the length of a round: the cache begins at most one list in each. If
-// round is not positive, there are no lists. The argument fresh is the maximum age of a list that serves objects. The
-// argument made is the time at which the cache is made, and must be before all other times that are passed to it.
+// New returns an empty cache. The argument round is the length of a round. The cache begins at most one list in each
+// round. If round is not positive, there are no lists. The argument fresh is the maximum age of a list that serves
+// objects. The argument made is the time at which the cache is made, and must be before all other times that are passed
+// to the cache.
 func New(round, fresh time.Duration, made time.Time) *Cache {
 	return &Cache{round: round, fresh: fresh, made: made, groups: map[string]*group{}}
 }
@@ -151,8 +152,8 @@ func (l *group) of(name string) iter.Seq[*Member] {
 	}
 }
 
-// Touched records that the resource of the object was observed, or that a call which may have changed it has ended
-// now. Earlier lists no longer serve the object.
+// Touched records that the resource of the object was observed, or that a call that may have changed the resource has
+// ended now. Earlier lists no longer serve the object.
 func (r *Cache) Touched(p *Member, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,9 +25,9 @@ type Watch struct {
 	before   *Watch // the subscription that it replaces
 }
 
-// Subscribe returns a Watch if the caller should subscribe for the connection of the object now, and nil otherwise.
-// The caller should subscribe if there is no subscription, or only one for another revision. The caller must then
-// call Begun or Failed.
+// Subscribe returns a Watch if the caller should subscribe for the connection of the object now, and nil otherwise. The
+// caller should subscribe if there is no subscription, or only one for another revision. A caller that gets a Watch
+// must call its method Begun or Failed.
 func (r *Cache) Subscribe(p *Member, now time.Time) *Watch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,9 +112,9 @@ func compare(a, b Key) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Changed records that the resource with an external name has changed, and returns its objects. It returns none for
-// an unknown name. It also returns none for the empty name, which many objects may have. If the subscription has
-// ended, ok is false.
+// Changed records that the resource with an external name has changed, and returns the keys of the objects with that
+// name. It returns none for an unknown name, or for the empty name, which many objects may have. If the subscription
+// has ended, ok is false.
 func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 	w.cache.mu.Lock()
 	defer w.cache.mu.Unlock()
@@ -132,8 +132,8 @@ func (w *Watch) Changed(name string, now time.Time) (keys []Key, ok bool) {
 	return keys, true
 }
 
-// Watched reports whether the subscription covers the object: it has worked since the last observation of the
-// resource, works now, and has reported no change since.
+// Watched reports whether the subscription covers the object. That is the case if the subscription has worked since the
+// last observation of the resource, works now, and has reported no change since that observation.
 func (r *Cache) Watched(p *Member) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -41,8 +41,8 @@ var driftNames = map[Finding]string{Differs: "changed", Missing: "missing"}
 // and the resource now differs. A change by a user of the object is no drift. An object that is being deleted has no
 // drift.
 //
-// A drift is counted once, until the resource is up to date again. Its duration is measured from the last time that
-// this process saw the resource up to date. If only another process saw that, the drift has no duration.
+// A drift is counted once, until the resource is up to date again. The duration of a drift is measured from the last
+// time that this process saw the resource up to date. If only another process saw that, the drift has no duration.
 func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
 	now := r.clock.Now()
 	if !o.counted || mg.GetDeletionTimestamp() != nil {

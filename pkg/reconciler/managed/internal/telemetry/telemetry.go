@@ -1,6 +1,6 @@
-// Package telemetry counts, times and traces the passes of one kind of managed resource. Start with New: a
-// reconciler has one Recorder and reports to it when a pass and each external call in it begin and end, what was
-// written, and the status of the object at the end.
+// Package telemetry counts, times and traces the passes of one kind of managed resource. Start with New. A reconciler
+// has one Recorder. It reports to the Recorder the beginning and the end of each pass and of each external call, each
+// write, and the status of the object at the end of the pass.
 //
 //	ctx, pass := recorder.Begin(ctx, &object, mg)
 //	ctx, call := recorder.Step(ctx, telemetry.Observe)
@@ -10,13 +10,13 @@
 //	recorder.Seen(&object, mg)
 //	pass.End("kept", nil)
 //
-// Metrics are those of Prometheus, spans those of OpenTelemetry. No value of a label comes from an object, so that
-// the number of time series depends on the number of kinds, not of objects. Seven metrics have the names and labels
-// of crossplane: with the prefix "crossplane" its dashboards continue to work.
+// Metrics are those of Prometheus, spans those of OpenTelemetry. No value of a label comes from an object, so that the
+// number of time series depends on the number of kinds, not of objects. Seven metrics have the names and labels of
+// crossplane: with the prefix "crossplane" its dashboards continue to work.
 //
-// The memory of an object (whether it was counted as ready, when it was last in sync) is an [Object], which the
-// caller keeps, and passes to Forget when the object is gone. It makes a periodic list of all objects unnecessary:
-// the gauges change when an object does.
+// The memory of an object is an [Object]. It records whether the object was counted as ready, and when the object was
+// last in sync. The caller keeps the Object, and passes it to Forget when the object is gone. Because of this memory no
+// periodic list of all objects is necessary: the gauges change when an object does.
 package telemetry
 
 import (
@@ -67,8 +67,8 @@ type Recorder struct {
 	metrics *metrics
 }
 
-// New returns a Recorder of the kind. Recorders with the same Registerer and prefix share metrics. If two of them are
-// of the same kind, their numbers add up.
+// New returns a Recorder of the kind. Recorders with the same Registerer and prefix share metrics. If two Recorders
+// with shared metrics are for the same kind, their numbers add up.
 //
 // An error names the metrics that the Registerer has rejected because their names are in use. The Recorder works
 // nevertheless, but those metrics are not served.
@@ -118,11 +118,11 @@ type Pass struct {
 	span  trace.Span // nil: none
 }
 
-// Begin begins a pass. It gets the object as it was read, with its conditions, and the Object that belongs to it.
-// Create the spans of the pass in the returned context.
+// Begin begins a pass. The argument mg is the object as it was read, with its conditions. The argument o is the Object
+// that belongs to mg. Create the spans of the pass in the returned context.
 //
-// An object without the condition Synced has its first pass. Begin then records the time since its creation as time
-// to the first reconcile.
+// An object without the condition Synced has its first pass. Begin then records the time since the creation of the
+// object as time to the first reconcile.
 func (r *Recorder) Begin(ctx context.Context, o *Object, mg resource.Managed) (context.Context, Pass) {
 	p := Pass{r: r, begun: r.clock.Now()}
 	r.metrics.inFlight.Inc()
@@ -146,7 +146,7 @@ func (p Pass) End(outcome string, err error) {
 	}
 }
 
-// A Step is a call to the external system, or to the author's code in a pass.
+// A Step is a call in a pass, to the external system or to other code of the provider's author.
 type Step int
 
 // The steps of a pass.
@@ -223,9 +223,9 @@ func (r *Recorder) UntoldCreateError() { r.metrics.untold.Inc() }
 // Overdue counts a call to the external system that did not return after its timeout.
 func (r *Recorder) Overdue() { r.metrics.overdue.Inc() }
 
-// Terminal counts a pass that ended in an error that a retry cannot resolve. The label is the reason that the author
-// gave the error. The label is "other" for a reason that is not one word, and for all further reasons after several
-// dozens.
+// Terminal counts a pass that ended in an error that a retry cannot resolve. The label of the metric is the reason that
+// the author gave the error. The label is "other" for a reason that is not one word, and for all further reasons after
+// several dozens.
 func (r *Recorder) Terminal(reason string) { r.metrics.terminals.inc(reason) }
 
 // Failed counts a pass that has failed, by the class of its failure, a short constant.
