@@ -94,7 +94,8 @@ func New[T store.Object](ctx context.Context, js jetstream.JetStream, name strin
 // Name returns the name of the bucket.
 func (s *Store[T]) Name() string { return s.bucket.name }
 
-// State returns the creation time of the bucket as its epoch, and the last sequence number of its stream as its revision.
+// State returns the creation time of the bucket as its epoch, and the last sequence number of its stream as its
+// revision.
 func (s *Store[T]) State(ctx context.Context) (store.State, error) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
