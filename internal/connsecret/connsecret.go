@@ -56,9 +56,9 @@ func quoted(keys []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// Changes returns the details to write to a Secret. The argument held is the data that the Secret has. A detail is
-// returned if held lacks its key, or has another value for it. If the Secret cannot hold all of these details, Changes
-// also returns an [UnheldError].
+// Changes returns those details that must be written to a Secret whose data is the argument held: each detail whose key
+// is missing there, or has another value. If the Secret has no room for all of them, Changes also returns an
+// [UnheldError].
 //
 // An empty value in details does not replace an existing value. External systems return an empty value to mask a
 // secret.

@@ -56,8 +56,8 @@ func WithTimeout(d time.Duration) Option {
 }
 
 // WithIdleTime sets how long an unused connection is kept, plus or minus a tenth. The default is ten minutes. There
-// is no timer: after that time, the next Acquire of any key closes the connection, or Close does. Values that are not
-// positive are ignored.
+// is no timer: after the idle time, the connection stays open until the next call of Acquire, for any key, or of Close.
+// Values that are not positive are ignored.
 func WithIdleTime(d time.Duration) Option {
 	return func(o *options) { set(&o.idle, d) }
 }

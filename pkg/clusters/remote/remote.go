@@ -118,9 +118,9 @@ func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 	}
 }
 
-// ForgetDeleted returns a handler of the managed kind for managed.WithWatch. The handler removes deleted objects from
-// the users of their cluster. The handler is needed for objects whose external resource was orphaned by their policy.
-// Without the handler, the manager still counts these objects as users.
+// ForgetDeleted returns a handler of the managed kind for managed.WithWatch. The manager counts each object that uses a
+// cluster as a user of it, and the handler ends that when the object is deleted. It is needed for objects whose policy
+// orphaned their external resource: without the handler, the manager still counts them as users after their deletion.
 func (c *Connector[T]) ForgetDeleted() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
