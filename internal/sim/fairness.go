@@ -17,6 +17,7 @@ import (
 // A turns records which objects wait for a worker of a process.
 type turns struct {
 	asked map[types.NamespacedName]time.Time // changed by users, and since when the process knows it
+	event map[types.NamespacedName]time.Time // enqueued by events with the priority of users, and since when
 	since int                                // hand-outs since another object came before one of a user
 	under map[types.NamespacedName]progress  // passes of these objects in progress
 	still map[types.NamespacedName]bool      // requeued because their pass could do nothing
@@ -27,14 +28,17 @@ type progress struct{ connected, observed bool }
 
 func newTurns() turns {
 	return turns{
-		asked: map[types.NamespacedName]time.Time{}, since: share,
+		asked: map[types.NamespacedName]time.Time{}, event: map[types.NamespacedName]time.Time{}, since: share,
 		under: map[types.NamespacedName]progress{}, still: map[types.NamespacedName]bool{},
 	}
 }
 
-// comes records that the process knows of a change. A process that was deposed cannot distinguish changes of users from
-// those of the leader, and may serve both first.
-func (t *turns) comes(c apiserver.Change, now time.Time, deposed bool) {
+// comes records that the process knows of a change, and enqueues its object with a priority. A process that was deposed
+// cannot distinguish changes of users from those of the leader, and may serve both first.
+func (t *turns) comes(c apiserver.Change, priority int, now time.Time, deposed bool) {
+	if _, waits := t.event[c.Key]; !waits && priority == controller.PriorityUser {
+		t.event[c.Key] = now
+	}
 	_, known := t.asked[c.Key]
 	news := deposed || c.Old == nil || c.Type == apiserver.Deleted || c.Old.GetUID() != c.Object.GetUID() ||
 		c.Old.GetGeneration() != c.Object.GetGeneration() || isDeleted(c.Old) != isDeleted(c.Object)
@@ -64,10 +68,13 @@ func (t *turns) ends(key types.NamespacedName, result reconcile.Result) {
 }
 
 // judgeTurn checks the order in which a worker takes objects. Objects that users changed come first, except in one of
-// ten turns. No other object waits longer than a poll interval.
+// ten turns, and except after an object whose event came earlier: the queue keeps the order of events, because it cannot
+// tell who made a change. No other object waits longer than a poll interval.
 func (w *World) judgeTurn(p *process, i *item) {
 	t := &p.turns
 	t.since++
+	event, enqueued := t.event[i.key]
+	delete(t.event, i.key)
 	if _, users := t.asked[i.key]; users || t.still[i.key] {
 		delete(t.asked, i.key)
 		delete(t.still, i.key)
@@ -77,7 +84,8 @@ func (w *World) judgeTurn(p *process, i *item) {
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(t.asked),
 		func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) }) {
-		if p.queue.working[key] || !t.asked[key].Before(w.now()) {
+		earlier := enqueued && i.priority == controller.PriorityUser && event.Before(t.asked[key])
+		if p.queue.working[key] || earlier || !t.asked[key].Before(w.now()) {
 			continue
 		}
 		if t.since < share {

@@ -135,8 +135,9 @@ func (p *process) deliver(now time.Time) {
 		}
 		passes := n.passes(p.runtime.watches)
 		if p.world.judgeResync(n, passes); passes {
-			p.turns.comes(n.Change, now, p.leadership.deposed)
-			p.queue.add(now, n.Key, 0, n.priority())
+			priority := n.priority()
+			p.turns.comes(n.Change, priority, now, p.leadership.deposed)
+			p.queue.add(now, n.Key, 0, priority)
 		}
 	})
 	p.referents.deliver(now)

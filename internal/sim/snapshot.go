@@ -129,7 +129,8 @@ func (q *queue) clone() *queue {
 }
 
 func (t turns) clone() turns {
-	t.asked, t.under, t.still = maps.Clone(t.asked), maps.Clone(t.under), maps.Clone(t.still)
+	t.asked, t.event = maps.Clone(t.asked), maps.Clone(t.event)
+	t.under, t.still = maps.Clone(t.under), maps.Clone(t.still)
 
 	return t
 }
