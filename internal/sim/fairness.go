@@ -36,7 +36,7 @@ func newTurns() turns {
 // comes records that the process knows of a change, and enqueues its object with a priority. A process that was deposed
 // cannot distinguish changes of users from those of the leader, and may serve both first.
 func (t *turns) comes(c apiserver.Change, priority int, now time.Time, deposed bool) {
-	if _, waits := t.event[c.Key]; !waits && priority == controller.PriorityUser {
+	if _, enqueued := t.event[c.Key]; !enqueued && priority == controller.PriorityUser {
 		t.event[c.Key] = now
 	}
 	_, known := t.asked[c.Key]
@@ -68,8 +68,8 @@ func (t *turns) ends(key types.NamespacedName, result reconcile.Result) {
 }
 
 // judgeTurn checks the order in which a worker takes objects. Objects that users changed come first, except in one of
-// ten turns, and except after an object whose event came earlier: the queue keeps the order of events, because it cannot
-// tell who made a change. No other object waits longer than a poll interval.
+// ten turns, and except after an object whose event came earlier. The queue keeps the order of events, because it
+// cannot tell who made a change. No other object waits longer than a poll interval.
 func (w *World) judgeTurn(p *process, i *item) {
 	t := &p.turns
 	t.since++
