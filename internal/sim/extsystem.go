@@ -31,6 +31,8 @@ type extSystem struct {
 	backend string
 	// lists is true if clients can list.
 	lists bool
+	// partial is true if lists have items that cannot be used: an incomplete one, and one that is not ready.
+	partial bool
 	// hangsUp is true if clients have to be disconnected.
 	hangsUp bool
 
@@ -202,6 +204,16 @@ func (h *extSystem) observe(mg resource.Managed, p *extResource) (managed.Extern
 	}
 
 	return o, nil
+}
+
+// observeListed returns the observation of a resource as it was listed.
+func (h *extSystem) observeListed(mg resource.Managed, p *extResource) (managed.ExternalObservation, error) {
+	o, err := h.observe(mg, p)
+	if h.partial && mg.GetName() == unreadyItem {
+		mg.SetConditions(commonv1.Unavailable())
+	}
+
+	return o, err
 }
 
 func owner(stamp, uid types.UID) managed.Owner {

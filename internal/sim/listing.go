@@ -121,18 +121,30 @@ func (c *listingClient) ObserveListed(_ context.Context, mg resource.Managed, li
 	if !ok {
 		return managed.ExternalObservation{}, errors.Errorf("%T is no listed resource", listed)
 	}
+	if c.system.partial && mg.GetName() == incompleteItem {
+		return managed.ExternalObservation{}, errors.New("the item of the list is incomplete")
+	}
 
-	return c.system.observe(mg, &p)
+	return c.system.observeListed(mg, &p)
 }
 
-// listScenarios has the scenario in which objects of one connection share lists. Absence from a list proves nothing.
+// The objects whose items of a list cannot be used.
+const incompleteItem, unreadyItem = "first", "second"
+
+// listScenarios are the scenarios in which objects of one connection share lists. Absence from a list proves nothing.
+// In the second one, a list has items that cannot be used: their objects are observed alone.
 var listScenarios = []scenario{{
 	name: "listed", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"}, run: listScenario,
-	system: func(h *extSystem) { h.lists = true },
-	config: func(w *World) {
-		w.config.Options = append(w.config.Options, managed.WithBulkObservation(pollInterval/2))
-	},
+	system: func(h *extSystem) { h.lists = true }, config: sharesLists,
+}, {
+	name: "listed-partial", lag: 5 * time.Millisecond, singleFaults: true, only: []string{"named", "opaque"},
+	run: listScenario, system: func(h *extSystem) { h.lists, h.partial = true, true }, config: sharesLists,
 }}
+
+// sharesLists sets that objects share lists.
+func sharesLists(w *World) {
+	w.config.Options = append(w.config.Options, managed.WithBulkObservation(pollInterval/2))
+}
 
 func listScenario(w *World) {
 	keys := objectKeys(3)
