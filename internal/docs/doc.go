@@ -6,5 +6,6 @@
 //
 //	go test ./internal/docs -update
 //
-// The folder tutorial has the code of the page provider-by-hand.md.
+// The folder tutorial has the code of the page provider-by-hand.md, and the folder recipes that of the pages recipes.md
+// and connection-details.md.
 package docs

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func read(t *testing.T, name string) string {
 
 // TestGeneratedRegions checks that every generated region is up to date.
 func TestGeneratedRegions(t *testing.T) {
-	for _, r := range append(tutorialRegions(t), regions...) {
+	for _, r := range slices.Concat(tutorialRegions(t), recipeRegions(t), regions) {
 		t.Run(strings.TrimPrefix(r.page, "docs/")+"/"+r.name, func(t *testing.T) {
 			page := read(t, r.page)
 			filled := noError(t)(fill(page, r.name, r.make(t)))

@@ -270,6 +270,7 @@ func (p *publication) publisher() ConnectionPublisher {
 	return secrets{
 		client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, secretType: p.r.secretType,
 		stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore(),
+		fence: p.checkFence,
 	}
 }
 

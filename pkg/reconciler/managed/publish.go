@@ -171,6 +171,8 @@ type secrets struct {
 	stamp      Stamp             // of the object
 	before     Stamp             // of the original of a restored object, or ""
 	known      bool              // it was published before, so that a create would fail
+
+	fence func(context.Context) error // whether this process is still the leader; asked before a change
 }
 
 // PublishConnection creates the Secret, or patches its differences.
@@ -193,6 +195,10 @@ func (s secrets) PublishConnection(ctx context.Context, mg resource.Managed, det
 		return false, errors.Wrap(err, "cannot get connection secret")
 	case !metav1.IsControlledBy(current, mg) && (s.before == "" || ownerOf(current) != s.before):
 		return false, secretNotOwned(current, secret)
+	}
+
+	if err := s.fence(ctx); err != nil { // another process may have published other details since
+		return false, err
 	}
 
 	return s.change(ctx, current, secret)

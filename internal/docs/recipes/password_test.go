@@ -1,0 +1,261 @@
+package recipes
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/docs/recipes/v1alpha1"
+	"github.com/moorage-dev/moorage/pkg/conformance"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
+)
+
+// passwordServer has users with passwords.
+type passwordServer struct {
+	*memory
+
+	passwords map[string]string
+}
+
+func (s passwordServer) Create(ctx context.Context, user Record, password []byte) error {
+	return s.request(ctx, func() error {
+		err := s.add(user)
+		if err == nil {
+			s.passwords[user.Name] = string(password)
+		}
+
+		return err
+	})
+}
+
+func (s passwordServer) Change(ctx context.Context, user Record, password []byte) error {
+	return s.change(ctx, user.Name, func(r *Record) {
+		*r = user
+		if password != nil {
+			s.passwords[user.Name] = string(password)
+		}
+	})
+}
+
+func (s passwordServer) LogIn(ctx context.Context, name string, password []byte) (works bool, err error) {
+	err = s.request(ctx, func() error {
+		works = s.passwords[name] == string(password)
+
+		return nil
+	})
+
+	return works, err
+}
+
+// A kubernetes is the API server of the schedule that runs. Its Secrets are on a server of their own.
+type kubernetes struct {
+	mu      sync.Mutex
+	server  func() client.Client
+	objects client.Client
+}
+
+func (k *kubernetes) next() (client.Client, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.objects = split{Client: k.server(), secrets: k.server()}
+
+	return k.objects, nil
+}
+
+// Get reads an object of the schedule that runs.
+func (k *kubernetes) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	return k.objects.Get(ctx, key, o, opts...)
+}
+
+// List lists objects of the schedule that runs.
+func (k *kubernetes) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	return k.objects.List(ctx, l, opts...)
+}
+
+// A split is a client of two API servers: one for Secrets, and one for all other objects.
+type split struct {
+	client.Client
+
+	secrets client.Client
+}
+
+// of returns the client for an object.
+func (s split) of(o client.Object) client.Client {
+	if _, ok := o.(*corev1.Secret); ok {
+		return s.secrets
+	}
+
+	return s.Client
+}
+
+// Get reads an object, also into one without a Go type.
+func (s split) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if ctx.Err() != nil { // the server in memory does not look at it
+		return ctx.Err()
+	}
+	untyped, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return s.of(o).Get(ctx, key, o, opts...)
+	}
+	gvk := untyped.GroupVersionKind()
+	typed, err := s.Scheme().New(gvk)
+	if err != nil {
+		return err
+	}
+	if err := s.Client.Get(ctx, key, typed.(client.Object), opts...); err != nil {
+		return err
+	}
+	untyped.Object, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+	untyped.SetGroupVersionKind(gvk)
+
+	return err
+}
+
+// Create creates an object. It first does the work of the garbage collector: a Secret of an object that is gone goes.
+func (s split) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
+	current := &corev1.Secret{}
+	if secret, ok := o.(*corev1.Secret); ok && s.Get(ctx, client.ObjectKeyFromObject(o), current) == nil &&
+		current.OwnerReferences[0].UID != secret.OwnerReferences[0].UID {
+		if err := s.secrets.Delete(ctx, current); err != nil {
+			return err
+		}
+	}
+
+	return s.of(o).Create(ctx, o, opts...)
+}
+
+// Patch changes an object.
+func (s split) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	return s.of(o).Patch(ctx, o, patch, opts...)
+}
+
+func user(name string) *v1alpha1.User {
+	return &v1alpha1.User{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: "uid", Annotations: map[string]string{meta.AnnotationKeyExternalName: name},
+		},
+		Spec: v1alpha1.UserSpec{
+			Team: "blue", WriteConnectionSecretToRef: &commonv1.LocalSecretReference{Name: name + "-connection"},
+		},
+	}
+}
+
+func userStamp(u *v1alpha1.User) managed.Stamp { return stampOf(v1alpha1.UserKind, u) }
+
+// users returns a suite for the kind User.
+func users(t *testing.T, m *memory, k *kubernetes,
+	connect func() managed.TypedExternalConnector[*v1alpha1.User]) conformance.Suite {
+	t.Helper()
+	k.server = func() client.Client { return apiserver.New(scheme(t), clock.RealClock{}).Client() }
+	if _, err := k.next(); err != nil {
+		t.Fatal(err)
+	}
+
+	return conformance.Suite{
+		Kind: v1alpha1.UserKind, Scheme: scheme(t), Class: conformance.Named, Probe: driftingProbe{probe{m}},
+		NewConnecter: func() managed.ExternalConnecter { return managed.Untyped(connect()) },
+		Options:      []managed.ReconcilerOption{managed.WithCreationGracePeriod(0)},
+		Samples:      []resource.Managed{user("ann"), user("ann-2")},
+		Mutations: []conformance.Mutation{{
+			Name:   "moves",
+			Change: func(mg resource.Managed) { mg.(*v1alpha1.User).Spec.Team = "red" },
+			Want:   map[string]string{"team": "red"},
+		}},
+		Server: k.next,
+	}
+}
+
+// TestPasswordsConform runs the client with the kit.
+func TestPasswordsConform(t *testing.T) {
+	m, k := newMemory(), &kubernetes{}
+	s := passwordServer{m, map[string]string{}}
+	conformance.Run(t, users(t, m, k, func() managed.TypedExternalConnector[*v1alpha1.User] {
+		return &Passwords{API: s, Secrets: k, Stamp: userStamp}
+	}))
+}
+
+// TestAGeneratedPasswordIsPublishedBeforeItIsSet follows a password: the process that generated it ends before the
+// Secret is written, and the next process publishes another one and sets it.
+func TestAGeneratedPasswordIsPublishedBeforeItIsSet(t *testing.T) {
+	s := passwordServer{newMemory(), map[string]string{}}
+	kube := apiserver.New(scheme(t), clock.RealClock{}).Client()
+	u := user("ann")
+	observe := func(p *Passwords) (managed.TypedExternalClient[*v1alpha1.User], managed.ExternalObservation) {
+		t.Helper()
+		c, err := p.Connect(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := c.Observe(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return c, o
+	}
+	first := &Passwords{API: s, Secrets: kube, Stamp: userStamp}
+	c, _ := observe(first)
+	if err := c.Create(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	if _, o := observe(first); !o.ResourceUpToDate || string(o.ConnectionDetails["password"]) != s.passwords["ann"] {
+		t.Errorf("the same process does not use the same password: %v", o)
+	}
+	second := &Passwords{API: s, Secrets: kube, Stamp: userStamp}
+	c, o := observe(second)
+	password := o.ConnectionDetails["password"]
+	if o.ResourceUpToDate || string(password) == s.passwords["ann"] {
+		t.Errorf("another process knows the password: %v", o)
+	}
+	if err := kube.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: u.Namespace, Name: "ann-connection",
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "v1", Kind: "User", Name: "ann", UID: u.UID, Controller: new(true),
+			}},
+		},
+		Data: o.ConnectionDetails,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Update(t.Context(), u); err != nil {
+		t.Fatal(err)
+	}
+	third := &Passwords{API: s, Secrets: kube, Stamp: userStamp}
+	if _, o := observe(third); !o.ResourceUpToDate || string(o.ConnectionDetails["password"]) != string(password) {
+		t.Errorf("the password of the Secret does not work: %v", o)
+	}
+}
+
+// TestAFailedReadGeneratesNoPassword: only an answer that there is no Secret leads to a new password.
+func TestAFailedReadGeneratesNoPassword(t *testing.T) {
+	p := &Passwords{Secrets: unreadable{}, Stamp: userStamp}
+	if _, err := p.Connect(t.Context(), user("ann")); !errors.Is(err, errDown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// unreadable is a reader whose requests fail.
+type unreadable struct{ client.Reader }
+
+func (unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errDown
+}

@@ -1,0 +1,32 @@
+package managed_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// TestAFormerLeaderDoesNotReplaceDetails verifies that a process that lost the leadership while it created the Secret
+// does not replace the details that the next leader has published since.
+func TestAFormerLeaderDoesNotReplaceDetails(t *testing.T) {
+	var fence error
+	g := newGallery(t, managed.WithFence(func(context.Context) error { return fence }))
+	g.create(secretNamed("login"))
+	g.answer = func(_ context.Context, note string) error {
+		if strings.HasPrefix(note, "create secret") && fence == nil {
+			fence = errors.New("another process is the leader")
+			s := g.ownSecret(nil)
+			s.Data = map[string][]byte{"password": []byte("the next leader's")}
+			g.Create(s)
+		}
+
+		return nil
+	}
+	_, _ = g.try()
+	if got := string(g.secret("login").Data["password"]); fence == nil || got != "the next leader's" {
+		t.Errorf("the password is %q", got)
+	}
+}
