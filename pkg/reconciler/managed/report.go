@@ -112,6 +112,9 @@ func (p *pass) failureOutcome(err error) outcome {
 	} else {
 		o.after = retryAfter(err, p.r.random())
 	}
+	if isSecretOfPredecessor(err) {
+		o.requeue, o.after, o.progress = backoff, p.backoffDelay(10*p.interval()), moving
+	}
 	if o.synced.Reason == commonv1.ReasonReferenceNotReady {
 		o.progress = moving
 		if !p.r.watching.Load() {
