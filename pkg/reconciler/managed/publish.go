@@ -235,8 +235,8 @@ func ownerOf(secret *corev1.Secret) Stamp {
 type predecessorSecretError struct{ secret string }
 
 func (e *predecessorSecretError) Error() string {
-	return fmt.Sprintf("secret %s belongs to a deleted object that had the same name: waiting until the garbage collector "+
-		"has deleted the secret; if it stays, delete it", e.secret)
+	return fmt.Sprintf("secret %s belongs to a deleted object that had the same name: waiting until the garbage "+
+		"collector has deleted the secret; if it stays, delete it", e.secret)
 }
 
 func isSecretOfPredecessor(err error) bool {
