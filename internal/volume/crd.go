@@ -39,7 +39,8 @@ func SnapshotCRD() *apiextensionsv1.CustomResourceDefinition {
 	return crd("Snapshot", "snapshot", object(properties{
 		"spec": object(properties{
 			"sizeGiB": number, "tier": text, "volume": text, "managementPolicies": texts, "deletionPolicy": text,
-			"volumeRef": object(properties{"name": text, "namespace": text, "policy": policy}),
+			"waitForVolume": {Type: "boolean"},
+			"volumeRef":     object(properties{"name": text, "namespace": text, "policy": policy}),
 			"volumeSelector": object(properties{
 				"matchLabels": labels, "matchControllerRef": {Type: "boolean"}, "namespace": text,
 				"policy": policy,

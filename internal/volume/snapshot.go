@@ -36,6 +36,9 @@ type SnapshotSpec struct {
 	VolumeRef      *commonv1.NamespacedReference `json:"volumeRef,omitempty"`
 	VolumeSelector *commonv1.NamespacedSelector  `json:"volumeSelector,omitempty"`
 
+	// WaitForVolume waits until the volume is ready before its name is used.
+	WaitForVolume bool `json:"waitForVolume,omitempty"`
+
 	DeletionPolicy             DeletionPolicy                    `json:"deletionPolicy,omitempty"`
 	ManagementPolicies         commonv1.ManagementPolicies       `json:"managementPolicies"`
 	WriteConnectionSecretToRef *commonv1.LocalSecretReference    `json:"writeConnectionSecretToRef,omitempty"`
@@ -162,6 +165,7 @@ func (s *Snapshot) ResolveReferences(ctx context.Context, r client.Reader) error
 		Selector:     s.Spec.VolumeSelector,
 		To:           reference.To{Managed: &Volume{}, List: &List{}},
 		Extract:      reference.ExternalName(),
+		WaitForReady: s.Spec.WaitForVolume,
 	})
 	if err != nil {
 		return errors.Wrap(err, "spec.volume")

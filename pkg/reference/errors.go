@@ -64,6 +64,9 @@ const (
 	// ReasonNoValue: the external name of the referent, or the referenced field, is empty.
 	ReasonNoValue Reason = "ReferentNotReady"
 
+	// ReasonNotReady: the condition Ready of the referent is not True, and the request has WaitForReady.
+	ReasonNotReady Reason = "ReferentConditionNotReady"
+
 	// ReasonNoMatch: the selector matches nothing.
 	ReasonNoMatch Reason = "NothingSelected"
 )
@@ -94,6 +97,9 @@ type WaitingError struct {
 	// Reason is the reason why the reference is not resolved yet.
 	Reason Reason
 
+	// Expected is true if the request has WaitForReady. Then the wait is not a failure, see IsExpected.
+	Expected bool
+
 	from Referent
 }
 
@@ -104,6 +110,8 @@ func (e *WaitingError) Error() string {
 		return truncate(fmt.Sprintf("waiting for %s: it does not exist", e.Referent))
 	case ReasonDeleting:
 		return truncate(fmt.Sprintf("waiting for %s: it is being deleted", e.Referent))
+	case ReasonNotReady:
+		return truncate(fmt.Sprintf("waiting for %s: its condition Ready is not True yet", e.Referent))
 	case ReasonNoMatch:
 		return truncate(fmt.Sprintf("waiting for a %s: none matches the selector%s", e.Referent, e.grantHint()))
 	default:

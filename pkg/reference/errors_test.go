@@ -31,6 +31,9 @@ func TestTexts(t *testing.T) {
 		"NoValue": {"The field is not named: the program asks for it, not the user.",
 			&WaitingError{Referent: b, Reason: ReasonNoValue, from: from},
 			`waiting for Disk "a/b": its external name, or the field that is referred to, is still empty`},
+		"NotReady": {"Of the referent nothing but its name is shown.", &WaitingError{
+			Referent: Referent{diskGK, "a", "b"}, Reason: ReasonNotReady, Expected: true, from: from,
+		}, `waiting for Disk "a/b": its condition Ready is not True yet`},
 		"NoMatch": {"A selector has no name to show.", &WaitingError{
 			Referent: Referent{diskGK, "a", ""}, Reason: ReasonNoMatch, from: from,
 		}, `waiting for a Disk in namespace "a": none matches the selector`},

@@ -31,22 +31,38 @@ type query struct {
 	to            To
 	extract       ExtractValueFn
 	currentValues []string
+	waitForReady  bool
+}
+
+// settings are the parts of a request that are the same for one referent and for several.
+type settings struct {
+	to            To
+	selects       bool // the request has a selector
+	extract       ExtractValueFn
+	waitForReady  bool
+	currentValues []string
 }
 
 // query returns the query for a request. It returns an error if the request does not contain the type of the referent.
-func (r *APIResolver) query(to To, selects bool, extract ExtractValueFn, held ...string) (*query, error) {
+func (r *APIResolver) query(s settings) (*query, error) {
 	switch {
-	case selects && to.List == nil:
+	case s.selects && s.to.List == nil:
 		return nil, errors.New("cannot resolve a selector: To.List does not say the type of the referents")
-	case !selects && to.Managed == nil:
+	case !s.selects && s.to.Managed == nil:
 		return nil, errors.New("cannot resolve a reference: To.Managed does not say the type of the referent")
 	}
 
-	var example runtime.Object = to.Managed
-	if selects {
-		example = to.List
+	var example runtime.Object = s.to.Managed
+	if s.selects {
+		example = s.to.List
+	}
+	if s.waitForReady {
+		if err := checkReadable(example); err != nil {
+			return nil, err
+		}
 	}
 
+	extract := s.extract
 	if extract == nil {
 		extract = ExternalName()
 	}
@@ -58,9 +74,10 @@ func (r *APIResolver) query(to To, selects bool, extract ExtractValueFn, held ..
 		self:          Referent{kindOf(r.c, r.from).GroupKind(), r.from.GetNamespace(), r.from.GetName()},
 		kind:          gvk.GroupKind(),
 		scope:         scopeOf(r.c, gvk),
-		to:            to,
+		to:            s.to,
 		extract:       extract,
-		currentValues: held,
+		currentValues: s.currentValues,
+		waitForReady:  s.waitForReady,
 	}
 	if rec, ok := r.c.(*Recorder); ok {
 		rec.self.Store(&q.self)
@@ -121,8 +138,12 @@ func (q *query) getFailed(to Referent, err error) error {
 
 // value returns the value of a referent.
 func (q *query) value(o client.Object) (string, error) {
-	if value := q.extract(o); value != "" {
-		return value, nil
+	value, why := q.extract(o), ReasonNoValue
+	if value != "" {
+		if !q.awaitsReady(o) {
+			return value, nil
+		}
+		why = ReasonNotReady
 	}
 
 	to := Referent{q.kind, o.GetNamespace(), o.GetName()}
@@ -132,7 +153,7 @@ func (q *query) value(o client.Object) (string, error) {
 		}
 	}
 
-	return "", q.waiting(to, ReasonNoValue)
+	return "", q.waiting(to, why)
 }
 
 // candidates returns the objects that the selector may choose, sorted by name. If there is none, it returns an error.
@@ -310,7 +331,7 @@ func (q *query) isSelf(o client.Object) bool {
 
 // waiting returns a WaitingError.
 func (q *query) waiting(to Referent, why Reason) error {
-	return &WaitingError{Referent: to, Reason: why, from: q.self}
+	return &WaitingError{Referent: to, Reason: why, Expected: q.waitForReady, from: q.self}
 }
 
 // refused returns a RefusedError.

@@ -35,6 +35,12 @@ type ResolutionRequest struct {
 
 	// Extract returns the value from the referent. The default is ExternalName.
 	Extract ExtractValueFn
+
+	// WaitForReady waits until the condition Ready of the referent is True. The default is to wait for the value only.
+	// Set WaitForReady if the value may exist before the referent can be used. For example, an external name may be
+	// known before the external resource is created. A current value does not wait again if the referent stops being
+	// ready later. An optional reference does not wait. The errors of such waits are Expected.
+	WaitForReady bool
 }
 
 // IsNoOp reports whether the request has nothing to resolve. This is the case if there is no reference and no selector.
@@ -82,6 +88,10 @@ type MultiResolutionRequest struct {
 
 	// Extract returns the value from a referent. The default is ExternalName.
 	Extract ExtractValueFn
+
+	// WaitForReady waits until each referent is ready, like ResolutionRequest.WaitForReady. The referents of current
+	// values do not wait again.
+	WaitForReady bool
 }
 
 // IsNoOp reports whether the request has nothing to resolve. This is the case if there are no references and no
@@ -151,7 +161,9 @@ func (r *APIResolver) Resolve(ctx context.Context, req ResolutionRequest) (Resol
 		return kept, nil
 	}
 
-	q, err := r.query(req.To, req.Selector != nil, req.Extract, req.CurrentValue)
+	q, err := r.query(settings{
+		req.To, req.Selector != nil, req.Extract, req.WaitForReady, []string{req.CurrentValue},
+	})
 	if err != nil {
 		return kept, err
 	}
@@ -199,7 +211,9 @@ func (r *APIResolver) ResolveMultiple(
 		return kept, nil
 	}
 
-	q, err := r.query(req.To, req.Selector != nil, req.Extract, req.CurrentValues...)
+	q, err := r.query(settings{
+		req.To, req.Selector != nil, req.Extract, req.WaitForReady, req.CurrentValues,
+	})
 	if err != nil {
 		return kept, err
 	}

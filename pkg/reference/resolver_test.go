@@ -3,6 +3,7 @@ package reference
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -345,7 +346,9 @@ func checkError(t *testing.T, reason string, err error, why Reason, want error) 
 	case err != nil && len(err.Error()) > maxErrorLength:
 		t.Errorf("%s\nThe text has %d bytes: %s", reason, len(err.Error()), err)
 	}
-	waiting := why == ReasonNotFound || why == ReasonDeleting || why == ReasonNoValue || why == ReasonNoMatch
+	waiting := slices.Contains([]Reason{
+		ReasonNotFound, ReasonDeleting, ReasonNoValue, ReasonNotReady, ReasonNoMatch,
+	}, why)
 	if got := IsWaiting(err); got != waiting {
 		t.Errorf("%s\nIsWaiting(%v): want %t", reason, err, waiting)
 	}

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
@@ -50,6 +51,8 @@ type DiskStatus struct {
 	Length     int64             `json:"length,omitempty"`
 	Free       *bool             `json:"free,omitempty"`
 	Posts      []Post            `json:"posts,omitempty"`
+
+	Conditions []commonv1.Condition `json:"conditions,omitempty"`
 }
 
 type Post struct {

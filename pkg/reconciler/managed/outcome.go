@@ -35,6 +35,8 @@ const (
 	reasonPending event.Reason = "PendingExternalResource"
 	reasonPaused  event.Reason = "ReconciliationPaused"
 
+	reasonWaitingForReference event.Reason = "WaitingForReference"
+
 	reasonRequestHandled event.Reason = "ReconcileRequestHandled"
 	reasonOldSecret      event.Reason = "ConnectionSecretLeft"
 	reasonDetailsLost    event.Reason = "ConnectionDetailsLost"

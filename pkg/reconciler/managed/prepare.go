@@ -1,10 +1,12 @@
 package managed
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -56,7 +58,7 @@ func (p *clientSession) prepare(ctx context.Context) error {
 	}
 	ctx, cancel := withDeadline(ctx, callDeadline(ctx))
 	defer cancel()
-	if err := p.instrument(ctx, telemetry.Prepare, p.initializeAndResolve); err != nil {
+	if err := p.instrumentPrepare(ctx); err != nil {
 		return err
 	}
 	p.prepared = true
@@ -71,6 +73,21 @@ func (p *clientSession) prepare(ctx context.Context) error {
 	p.initPatch, p.initLabels = filled, difference(p.read.GetLabels(), p.mg.GetLabels())
 
 	return nil
+}
+
+// instrumentPrepare prepares the object. A wait for a reference does not count as a failed call.
+func (p *clientSession) instrumentPrepare(ctx context.Context) error {
+	var waiting error
+	err := p.instrument(ctx, telemetry.Prepare, func(ctx context.Context) error {
+		err := p.initializeAndResolve(ctx)
+		if reference.IsExpected(err) {
+			waiting, err = err, nil
+		}
+
+		return err
+	})
+
+	return cmp.Or(err, waiting)
 }
 
 func isReferencer(mg resource.Managed) bool {

@@ -236,10 +236,40 @@ func ownerOf(secret *corev1.Secret) Stamp {
 		string(controller.UID)}, "/"))
 }
 
+// A predecessorSecretError means that a Secret belongs to an object that had the name of this object and was deleted.
+// The garbage collector deletes such a Secret.
+type predecessorSecretError struct{ secret string }
+
+func (e *predecessorSecretError) Error() string {
+	return fmt.Sprintf("secret %s belongs to a deleted object that had the same name: waiting until the garbage "+
+		"collector has deleted the secret; if it stays, delete it", e.secret)
+}
+
+func isSecretOfPredecessor(err error) bool {
+	var e *predecessorSecretError
+
+	return err != nil && errors.As(err, &e)
+}
+
+// belongsToPredecessor reports whether the controller of a Secret is an earlier object with the kind and the name of
+// the desired owner. The desired owner exists, so the earlier object does not.
+func belongsToPredecessor(current, desired *corev1.Secret) bool {
+	is, wanted := metav1.GetControllerOf(current), desired.OwnerReferences[0]
+	if is == nil || is.UID == wanted.UID {
+		return false
+	}
+	group := schema.FromAPIVersionAndKind(is.APIVersion, is.Kind).GroupKind()
+
+	return is.Name == wanted.Name && group == schema.FromAPIVersionAndKind(wanted.APIVersion, wanted.Kind).GroupKind()
+}
+
 // secretNotOwned returns the error that a Secret does not belong to the object. If the Secret has no controller, the
 // error says how to give the Secret to the object.
 func secretNotOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
+	if belongsToPredecessor(current, desired) {
+		return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), &predecessorSecretError{name})
+	}
 	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
 		"spec.writeConnectionSecretToRef, or delete that one", name)
 	if metav1.GetControllerOf(current) == nil {

@@ -2,6 +2,7 @@ package managed
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -35,7 +37,8 @@ type Referencer interface {
 // calls ResolveReferences of an object that is a [Referencer].
 //
 // If reference.IsWaiting or reference.IsRefused is true for an error, the object reports it, and the reconciler does
-// not retry before something changes. It retries other errors with backoff.
+// not retry before something changes. It retries other errors with backoff. An error for which reference.IsExpected is
+// true is not a failure: its event is Normal.
 func WithReferenceResolver(rr ReferenceResolver) ReconcilerOption {
 	return func(r *Reconciler) { r.resolver = rr }
 }
@@ -90,6 +93,21 @@ func settle(err error) error {
 	default:
 		return err
 	}
+}
+
+// awaitingReference returns the outcome of a pass that ends because a reference waits for its referent as its author
+// expects. A change of the referent causes the next pass.
+func (p *pass) awaitingReference(err error) outcome {
+	text := strings.TrimPrefix(p.redact(err).Error(), resolving.prefix+": ")
+	o := outcome{
+		name: "awaiting-reference", synced: unsynced(commonv1.ReasonReferenceNotReady, text),
+		event: event.Normal(reasonWaitingForReference, text), requeue: resync, progress: moving,
+	}
+	if !p.r.watching.Load() {
+		o.requeue = backoff
+	}
+
+	return p.reworded(o)
 }
 
 // ResolveReferences calls the function.

@@ -3,7 +3,9 @@ package managed_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -61,6 +63,79 @@ func TestReferencesAreWaitedFor(t *testing.T) {
 	}
 	g.pass()
 	g.expect("", "Connect Observe", "")
+}
+
+// TestReferencesThatWaitForReady verifies that a reference with WaitForReady is not resolved before its referent is
+// ready. The wait is a Normal event and no failure, and is not retried at intervals, because a change of the referent
+// causes the next pass. After the first resolution the referent's readiness has no effect.
+func TestReferencesThatWaitForReady(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	g := newGallery(t, managed.WithKstatusConditions(), managed.WithMetricsRegisterer(registry))
+	g.r.References(nil) // the referents are watched
+	g.create(func(s *volume.Snapshot) {
+		referring("disk")(s)
+		s.Spec.WaitForVolume = true
+	})
+	expectWait := func(what string) {
+		t.Helper()
+		c := g.condition(commonv1.TypeSynced, "False/ReferenceNotReady")
+		if !strings.HasPrefix(c.Message, "spec.volume: waiting for Volume ") || !strings.Contains(c.Message, what) {
+			t.Errorf("message %q", c.Message)
+		}
+		g.condition(commonv1.TypeReconciling, "True/ReferenceNotReady")
+	}
+	if got, want := g.pass().RequeueAfter, 10*time.Minute; got != want {
+		t.Errorf("requeued after %v, want %v", got, want)
+	}
+	g.expect("patch status", "", "Normal/WaitingForReference")
+	expectWait("it does not exist")
+
+	g.volume("disk", func(v *volume.Volume) { meta.SetExternalName(v, "vol-42") })
+	g.pass()
+	g.expect("patch status", "", "Normal/WaitingForReference")
+	expectWait("its condition Ready is not True yet")
+	g.pass()
+	g.expect("", "", "")
+	for name, want := range map[string]float64{
+		"failures_total": 0, "terminal_errors_total": 0, "external_step_errors_total": 0,
+		"passes_total outcome=resolve-failed": 0, "passes_total outcome=awaiting-reference": 3,
+	} {
+		if got := metric(t, registry, "moorage_managed_"+name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+
+	disk := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: diskKey.Namespace, Name: diskKey.Name}}
+	g.Read(disk)
+	disk.SetConditions(commonv1.Available())
+	if err := g.API.Status().Update(t.Context(), disk); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	g.expect("patch, patch, patch status", "Connect Observe Create Observe", "Normal/CreatedExternalResource")
+
+	disk.SetConditions(commonv1.Unavailable())
+	if err := g.API.Status().Update(t.Context(), disk); err != nil {
+		t.Fatal(err)
+	}
+	g.pass()
+	g.expect("", "Connect Observe", "")
+	g.condition(commonv1.TypeSynced, "True/ReconcileSuccess")
+}
+
+// TestReferencesThatWaitForReadyUnwatched verifies that a wait is retried with a backoff if no source of referents is
+// running.
+func TestReferencesThatWaitForReadyUnwatched(t *testing.T) {
+	g := newGallery(t)
+	g.create(func(s *volume.Snapshot) {
+		referring("disk")(s)
+		s.Spec.WaitForVolume = true
+	})
+	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+		if got := g.pass().RequeueAfter; got != want {
+			t.Errorf("requeued after %v, want %v", got, want)
+		}
+	}
 }
 
 // TestReferencesThatAreRefused verifies that a refused reference is reported as a permanent failure.

@@ -14,6 +14,7 @@ import (
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
+	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -77,6 +78,9 @@ func (p *pass) writeOutcome(ctx context.Context, e *end) {
 
 // failureOutcome returns the outcome of a pass that ended in an error.
 func (p *pass) failureOutcome(err error) outcome {
+	if reference.IsExpected(err) {
+		return p.awaitingReference(err)
+	}
 	s := unexpected
 	var f *failure
 	if errors.As(err, &f) {
@@ -111,6 +115,9 @@ func (p *pass) failureOutcome(err error) outcome {
 		o.requeue, o.after, o.progress = backoff, p.backoffDelay(longestUnstored), stuck
 	} else {
 		o.after = retryAfter(err, p.r.random())
+	}
+	if isSecretOfPredecessor(err) {
+		o.requeue, o.after, o.progress = backoff, p.backoffDelay(10*p.interval()), moving
 	}
 	if o.synced.Reason == commonv1.ReasonReferenceNotReady {
 		o.progress = moving

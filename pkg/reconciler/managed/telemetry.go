@@ -39,7 +39,8 @@ var outcomes = []string{
 	"missing", "awaiting-request", "record-restored", "disowned", "taken", "refused", "rejected", "paused",
 	"postponed", "awaiting-list", "listing",
 	"listed-otherwise", "rested", "orphaned", "released", "finalized", "conflict", "interrupted", "fenced",
-	"in-progress", "held", "awaiting-cause", "connect-failed", "initialize-failed", "resolve-failed",
+	"in-progress", "held", "awaiting-cause", "awaiting-reference", "connect-failed", "initialize-failed",
+	"resolve-failed",
 	"observe-failed", "create-failed", "update-failed", "delete-failed", "publish-failed", "finalizer-failed",
 	"let-go-failed", "store-failed", "intent-failed", "result-failed", "failed",
 }
