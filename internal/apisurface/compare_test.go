@@ -34,11 +34,11 @@ func TestCompare(t *testing.T) {
 			reason: "A missing function, method, constant or type is reported.",
 			path:   "io",
 			golden: "func Coppy(dst Writer) error\nfunc (*PipeReader) Open()\nfunc (*Nobody) Open()\nconst SeekAll = 1\ntype " +
-				"Sea struct { Salt int }",
+				"Disk struct { Size int }",
 			want: []string{
 				"- func Coppy(dst Writer) error", "- method (*PipeReader) Open()", "- method (*Nobody) Open()",
 				"- const SeekAll untyped int = 1",
-				"- type Sea struct", "- type Sea struct, field Salt int",
+				"- type Disk struct", "- type Disk struct, field Size int",
 			},
 		},
 		"Other": {
@@ -122,7 +122,7 @@ func TestBrokenGoldenFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, line := range map[string]string{"UnknownType": "func Copy(dst Sea)", "NoGo": "func Copy(dst"} {
+	for name, line := range map[string]string{"UnknownType": "func Copy(dst Disk)", "NoGo": "func Copy(dst"} {
 		s, err := parse("package io\n" + line)
 		if err != nil {
 			t.Fatal(err)

@@ -25,11 +25,11 @@ func TestCommands(t *testing.T) {
 	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := pagetest.Commands(page, "## Back", "cars", "boats")
+	got, err := pagetest.Commands(page, "## Back", "cars", "buckets")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"kubectl get boats --selector='a=b'", "kubectl annotate boats x-"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"kubectl get buckets --selector='a=b'", "kubectl annotate buckets x-"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for _, heading := range []string{"## Nowhere", "# Page"} {

@@ -35,8 +35,8 @@ func TestString(t *testing.T) {
 		want   string
 	}{
 		"URLPassword": {
-			reason: "User and password go.", in: "dial nats://bob:hunter2@tide:4222: refused",
-			want: "dial nats://[REDACTED]@tide:4222: refused",
+			reason: "User and password go.", in: "dial nats://bob:hunter2@nats:4222: refused",
+			want: "dial nats://[REDACTED]@nats:4222: refused",
 		},
 		"URLToken": {
 			reason: "A user alone can be a token.",
@@ -457,10 +457,10 @@ func TestError(t *testing.T) {
 	}
 
 	gone := kerrors.NewNotFound(schema.GroupResource{Resource: "streams"}, "s")
-	original := fmt.Errorf("cannot dial nats://bob:hunter2@tide: %w: %w", gone, fs.ErrNotExist)
+	original := fmt.Errorf("cannot dial nats://bob:hunter2@nats: %w: %w", gone, fs.ErrNotExist)
 	err := Error(original)
 
-	const want = `cannot dial nats://[REDACTED]@tide: streams "s" not found: file does not exist`
+	const want = `cannot dial nats://[REDACTED]@nats: streams "s" not found: file does not exist`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}

@@ -15,7 +15,7 @@ import (
 // A lacking is an external system in which every object lacks something.
 type lacking struct{ *extSystem }
 
-func (lacking) Lacks(resource.Managed) string { return "a lighthouse" }
+func (lacking) Lacks(resource.Managed) string { return "a bucket" }
 
 // TestTrial checks that a scenario for another external system is judged like one of this package, with its own pace
 // and patience.

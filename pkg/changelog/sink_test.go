@@ -208,14 +208,14 @@ func TestMulti(t *testing.T) {
 		})
 	}
 	failure := errors.New("no room")
-	panics := SinkFunc(func(context.Context, Entry) error { panic("overboard") })
+	panics := SinkFunc(func(context.Context, Entry) error { panic("disk full") })
 
 	err := Multi(sink("first", failure), panics, sink("last", nil)).Record(t.Context(), entry("a"))
 	if diff := cmp.Diff([]string{"first a", "last a"}, got); diff != "" {
 		t.Errorf("Every sink is sink: -want, +got:\n%s", diff)
 	}
 
-	if !errors.Is(err, failure) || !strings.Contains(err.Error(), "overboard") {
+	if !errors.Is(err, failure) || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("Record(...) = %v, want all failures", err)
 	}
 

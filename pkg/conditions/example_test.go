@@ -16,7 +16,7 @@ func Example() {
 
 	// Meanwhile another writer has added a condition.
 	newest := base.DeepCopy()
-	newest.SetConditions(commonv1.Condition{Type: "Refuelled", Status: "True", Reason: "Tanker"})
+	newest.SetConditions(commonv1.Condition{Type: "BackedUp", Status: "True", Reason: "Nightly"})
 
 	for _, c := range conditions.Merge(base.Conditions, mine.Conditions, newest.Conditions) {
 		fmt.Println(c.Type, c.Status, c.Reason, c.ObservedGeneration)
@@ -24,5 +24,5 @@ func Example() {
 	// Output:
 	// Ready True Available 7
 	// Synced True ReconcileSuccess 0
-	// Refuelled True Tanker 0
+	// BackedUp True Nightly 0
 }

@@ -85,8 +85,8 @@ func TestServedWithoutDefinition(t *testing.T) {
 	s := newServer(d)
 	s.track(secret)
 	s.track(metric)
-	s.track(gvk("Bay"))
-	s.definitions.set(crd("bays", "Bay", "u1", "True", "v1"))
+	s.track(gvk("Bucket"))
+	s.definitions.set(crd("buckets", "Bucket", "u1", "True", "v1"))
 	type state struct {
 		By    string
 		Known bool
@@ -108,7 +108,7 @@ func TestServedWithoutDefinition(t *testing.T) {
 	want("definitions are not complete", secret, "", false)
 	s.definitions.setSynced()
 	want("discovery was not asked", secret, "", false)
-	want("has a definition", gvk("Bay"), "u1", true)
+	want("has a definition", gvk("Bucket"), "u1", true)
 	probe("first answers", true)
 	want("found", secret, byDiscovery, true)
 	want("not found", metric, "", true)
@@ -141,14 +141,14 @@ func TestAwait(t *testing.T) {
 		d := &discovered{err: errors.New("unavailable")}
 		s := newServer(d)
 		listed := make(chan error, 1)
-		go func() { listed <- s.waitUntilListable(t.Context(), gvk("Bay")) }()
+		go func() { listed <- s.waitUntilListable(t.Context(), gvk("Bucket")) }()
 		later(time.Second)
-		d.set(nil, "example.org/v1", "Cove")
+		d.set(nil, "example.org/v1", "Database")
 		later(time.Minute)
 		if len(d.asked) > 20 {
 			t.Errorf("%d questions in a minute", len(d.asked))
 		}
-		d.set(nil, "example.org/v1", "Cove", "Bay")
+		d.set(nil, "example.org/v1", "Database", "Bucket")
 		if err := <-listed; err != nil {
 			t.Errorf("await(...) = %v", err)
 		}

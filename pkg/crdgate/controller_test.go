@@ -49,7 +49,7 @@ func TestLeasedHandlersLeave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.GetInformerForKind(t.Context(), gvk("Bay"))
+	b, err := c.GetInformerForKind(t.Context(), gvk("Bucket"))
 	if err != nil {
 		t.Fatal(err)
 	}

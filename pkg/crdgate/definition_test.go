@@ -46,7 +46,7 @@ func crd(name, kind, uid string, established apiextensionsv1.ConditionStatus,
 }
 
 func TestStripDefinition(t *testing.T) {
-	full := crd("bays", "Bay", "u1", "True", "v1", "-v1alpha1")
+	full := crd("buckets", "Bucket", "u1", "True", "v1", "-v1alpha1")
 	deleted := metav1.Now()
 	full.DeletionTimestamp = &deleted
 	before := definitionOf(full)
@@ -65,7 +65,7 @@ func TestStripDefinition(t *testing.T) {
 	if diff := cmp.Diff(before, definitionOf(small), cmp.AllowUnexported(definition{})); diff != "" {
 		t.Errorf("the gate reads another thing: -want, +got:\n%s", diff)
 	}
-	if small.ResourceVersion != "5" || small.DeletionTimestamp == nil || small.Spec.Names.Plural != "bays" ||
+	if small.ResourceVersion != "5" || small.DeletionTimestamp == nil || small.Spec.Names.Plural != "buckets" ||
 		small.Spec.Scope != "Namespaced" {
 		t.Errorf("too much is gone: %s", image)
 	}
@@ -85,7 +85,7 @@ func TestCatalogue(t *testing.T) {
 		discovered bool
 		want       state
 	}
-	bay := gvk("Bay")
+	bucket := gvk("Bucket")
 	put := func(d *apiextensionsv1.CustomResourceDefinition) func(*crdIndex) {
 		return func(c *crdIndex) { c.set(d) }
 	}
@@ -93,29 +93,29 @@ func TestCatalogue(t *testing.T) {
 		"Life": {
 			{
 				reason: "nothing is known before all are",
-				do:     put(crd("bays", "Bay", "u1", "True", "v1")), want: state{unknown, ""},
+				do:     put(crd("buckets", "Bucket", "u1", "True", "v1")), want: state{unknown, ""},
 			},
 			{reason: "served", do: (*crdIndex).setSynced, want: state{served, "u1"}},
 			{
 				reason: "another version only",
-				do:     put(crd("bays", "Bay", "u1", "True", "-v1", "v2")), want: state{unserved, ""},
+				do:     put(crd("buckets", "Bucket", "u1", "True", "-v1", "v2")), want: state{unserved, ""},
 			},
-			{reason: "not established", do: put(crd("bays", "Bay", "u1", "False", "v1")), want: state{unserved, ""}},
-			{reason: "established", do: put(crd("bays", "Bay", "u1", "True", "v2", "v1")), want: state{served, "u1"}},
+			{reason: "not established", do: put(crd("buckets", "Bucket", "u1", "False", "v1")), want: state{unserved, ""}},
+			{reason: "established", do: put(crd("buckets", "Bucket", "u1", "True", "v2", "v1")), want: state{served, "u1"}},
 			{
 				reason: "gone: discovery, which may lag behind, is not asked",
-				do:     func(c *crdIndex) { c.remove("bays.example.org") }, want: state{unserved, ""},
+				do:     func(c *crdIndex) { c.remove("buckets.example.org") }, want: state{unserved, ""},
 			},
 			{
-				reason: "gone twice", do: func(c *crdIndex) { c.remove("bays.example.org") },
+				reason: "gone twice", do: func(c *crdIndex) { c.remove("buckets.example.org") },
 				discovered: true, want: state{unserved, ""},
 			},
-			{reason: "made anew", do: put(crd("bays", "Bay", "u2", "True", "v1")), want: state{served, "u2"}},
+			{reason: "made anew", do: put(crd("buckets", "Bucket", "u2", "True", "v1")), want: state{served, "u2"}},
 		},
 		"Deleting": {
 			{do: (*crdIndex).setSynced, want: state{undefined, ""}},
 			{reason: "while its objects go, a definition serves them", do: func(c *crdIndex) {
-				d := crd("bays", "Bay", "u1", "True", "v1")
+				d := crd("buckets", "Bucket", "u1", "True", "v1")
 				now := metav1.Now()
 				d.DeletionTimestamp = &now
 				c.set(d)
@@ -125,7 +125,7 @@ func TestCatalogue(t *testing.T) {
 			{reason: "discovery knows", do: (*crdIndex).setSynced, want: state{undefined, ""}},
 			{
 				reason: "a group with definitions has no other kinds",
-				do:     put(crd("coves", "Cove", "u1", "True", "v1")), want: state{unserved, ""},
+				do:     put(crd("databases", "Database", "u1", "True", "v1")), want: state{unserved, ""},
 			},
 			{
 				reason: "unless discovery has found one", do: func(*crdIndex) {}, discovered: true,
@@ -133,26 +133,26 @@ func TestCatalogue(t *testing.T) {
 			},
 			{
 				reason: "the group has no definition any more",
-				do:     func(c *crdIndex) { c.remove("coves.example.org") },
+				do:     func(c *crdIndex) { c.remove("databases.example.org") },
 				want:   state{undefined, ""},
 			},
 		},
 		"Twice": {
 			{do: (*crdIndex).setSynced, want: state{undefined, ""}},
-			{do: put(crd("bays", "Bay", "u1", "True", "v1")), want: state{served, "u1"}},
+			{do: put(crd("buckets", "Bucket", "u1", "True", "v1")), want: state{served, "u1"}},
 			{
 				reason: "of two with one kind, one is established",
-				do:     put(crd("bayen", "Bay", "u2", "False", "v1")), want: state{served, "u1"},
+				do:     put(crd("pails", "Bucket", "u2", "False", "v1")), want: state{served, "u1"},
 			},
 		},
 	}
 	for name, steps := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newCRDIndex()
-			c.track(bay.GroupKind())
+			c.track(bucket.GroupKind())
 			for i, s := range steps {
 				s.do(c)
-				finding, uid := c.find(bay, s.discovered)
+				finding, uid := c.find(bucket, s.discovered)
 				if diff := cmp.Diff(s.want, state{finding, uid}); diff != "" {
 					t.Errorf("step %d, %s: -want, +got:\n%s", i, s.reason, diff)
 				}
@@ -169,17 +169,17 @@ func TestCatalogue(t *testing.T) {
 func TestCatalogueTracksLate(t *testing.T) {
 	c := newCRDIndex()
 	c.setSynced()
-	c.set(crd("bays", "Bay", "u1", "True", "v1"))
-	bay := gvk("Bay")
+	c.set(crd("buckets", "Bucket", "u1", "True", "v1"))
+	bucket := gvk("Bucket")
 	for range 2 {
-		c.track(bay.GroupKind())
-		if finding, uid := c.find(bay, false); finding != served || uid != "u1" {
+		c.track(bucket.GroupKind())
+		if finding, uid := c.find(bucket, false); finding != served || uid != "u1" {
 			t.Errorf("find(...) = %v, %q, want that u1 serves it", finding, uid)
 		}
 	}
-	c.remove("bays.example.org")
-	c.track(bay.GroupKind())
-	if finding, _ := c.find(bay, true); finding != unserved {
+	c.remove("buckets.example.org")
+	c.track(bucket.GroupKind())
+	if finding, _ := c.find(bucket, true); finding != unserved {
 		t.Errorf("find(...) = %v, want that its definition is gone", finding)
 	}
 }
@@ -187,10 +187,10 @@ func TestCatalogueTracksLate(t *testing.T) {
 // TestCatalogueDoesNotGrow: definitions that come and go leave nothing behind, but for kinds that are tracked.
 func TestCatalogueDoesNotGrow(t *testing.T) {
 	c := newCRDIndex()
-	c.track(gvk("Bay").GroupKind())
+	c.track(gvk("Bucket").GroupKind())
 	for i := range 1000 {
-		name := fmt.Sprintf("isles-%d", i)
-		d := crd(name, fmt.Sprintf("Isle%d", i), "u1", "True", "v1")
+		name := fmt.Sprintf("kinds-%d", i)
+		d := crd(name, fmt.Sprintf("Kind%d", i), "u1", "True", "v1")
 		d.Spec.Group = name + ".example.org"
 		c.set(d)
 		c.remove(d.Name)

@@ -186,7 +186,7 @@ func (h *storage) control(ctx context.Context) error {
 			h.mu.Lock()
 			h.seen[b.Name]++
 			h.mu.Unlock()
-			if b.DeletionTimestamp.IsZero() || !controllerutil.RemoveFinalizer(b, "example.moorage.dev/mooring") {
+			if b.DeletionTimestamp.IsZero() || !controllerutil.RemoveFinalizer(b, "example.moorage.dev/hold") {
 				return reconcile.Result{}, nil
 			}
 
@@ -270,7 +270,7 @@ func (h *storage) informer() cache.Informer {
 func TestControllerFollowsItsDefinition(t *testing.T) {
 	h := open(t)
 	h.install()
-	h.createDisk("first", "example.moorage.dev/mooring")
+	h.createDisk("first", "example.moorage.dev/hold")
 	h.eventually("first seen", func() bool { return h.passes("first") > 0 })
 	informer, endings := h.informer(), h.endings()
 

@@ -152,50 +152,50 @@ func later(d time.Duration) {
 func TestGateFollowsAKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := startGate(t, &fakeWorld{})
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, b.runs("bay"))
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, b.runs("bucket"))
 		b.want(t, "nothing runs while the kind is not served")
-		if !b.gate.Absent(gvk("Bay")) {
+		if !b.gate.Absent(gvk("Bucket")) {
 			t.Error("a kind that is not served is absent")
 		}
-		b.put("Bay", "u1")
-		b.want(t, "it starts when the kind comes", "start bay")
-		if b.gate.Absent(gvk("Bay")) {
+		b.put("Bucket", "u1")
+		b.want(t, "it starts when the kind comes", "start bucket")
+		if b.gate.Absent(gvk("Bucket")) {
 			t.Error("a kind that is served is not absent")
 		}
-		b.put("Bay", "u1")
+		b.put("Bucket", "u1")
 		b.want(t, "no news is no news")
-		if b.gate.Absent(gvk("Cove")) {
+		if b.gate.Absent(gvk("Database")) {
 			t.Error("nothing is known of a kind that was not added")
 		}
-		b.put("Bay", "")
-		b.want(t, "informers go after whoever uses them", "stop bay", "forget Bay")
-		b.put("Bay", "u1")
-		b.want(t, "it comes back", "start bay")
-		b.put("Bay", "u2")
-		b.want(t, "a definition made anew is another one", "stop bay", "forget Bay", "start bay")
+		b.put("Bucket", "")
+		b.want(t, "informers go after whoever uses them", "stop bucket", "forget Bucket")
+		b.put("Bucket", "u1")
+		b.want(t, "it comes back", "start bucket")
+		b.put("Bucket", "u2")
+		b.want(t, "a definition made anew is another one", "stop bucket", "forget Bucket", "start bucket")
 	})
 }
 
 func TestGateNeedsEveryKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}})
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay"), gvk("Cove")}, b.runs("both"))
+		b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": "u1"}})
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket"), gvk("Database")}, b.runs("both"))
 		b.want(t, "one of two is not enough")
-		b.put("Cove", "u2")
+		b.put("Database", "u2")
 		b.want(t, "now both are served", "start both")
-		b.put("Bay", "")
-		b.want(t, "one goes; the other stays in the cache", "stop both", "forget Bay")
-		b.put("Bay", "u3")
+		b.put("Bucket", "")
+		b.want(t, "one goes; the other stays in the cache", "stop both", "forget Bucket")
+		b.put("Bucket", "u3")
 		b.want(t, "both again", "start both")
 	})
 }
 
 func TestGateStartsAfterTheSlowest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}})
+		b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": "u1"}})
 		release := make(chan struct{})
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, b.runs("quick"))
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, func(ctx context.Context) error {
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, b.runs("quick"))
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, func(ctx context.Context) error {
 			<-ctx.Done()
 			<-release
 			b.tell("stop slow")
@@ -203,47 +203,47 @@ func TestGateStartsAfterTheSlowest(t *testing.T) {
 			return nil
 		})
 		b.want(t, "both run", "start quick")
-		b.put("Bay", "")
-		if b.gate.Absent(gvk("Bay")) {
+		b.put("Bucket", "")
+		if b.gate.Absent(gvk("Bucket")) {
 			t.Error("a kind that somebody still uses is not absent")
 		}
-		b.put("Bay", "u2")
+		b.put("Bucket", "u2")
 		b.want(t, "nobody starts on informers that another still uses", "stop quick")
 		close(release)
-		b.want(t, "then all start", "stop slow", "forget Bay", "start quick")
+		b.want(t, "then all start", "stop slow", "forget Bucket", "start quick")
 	})
 }
 
 func TestGateStartsNothingOnWhatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}, unknown: true})
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay"), gvk("Cove")}, b.runs("bay"))
+		b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": "u1"}, unknown: true})
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket"), gvk("Database")}, b.runs("bucket"))
 		b.want(t, "the definitions are not there yet")
-		if b.gate.Absent(gvk("Cove")) {
+		if b.gate.Absent(gvk("Database")) {
 			t.Error("a kind is not absent before that is known")
 		}
 		b.mu.Lock()
 		b.unknown = false
 		b.mu.Unlock()
-		b.put("Cove", "u2")
-		b.want(t, "they are", "start bay")
+		b.put("Database", "u2")
+		b.want(t, "they are", "start bucket")
 		b.mu.Lock()
 		b.unknown = true
 		b.mu.Unlock()
-		b.put("Bay", "")
+		b.put("Bucket", "")
 		b.want(t, "what is not known any more stays")
 	})
 }
 
 func TestGateKeepsWhatDiscoveryFoundFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": byDiscovery}})
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, b.runs("bay"))
-		b.want(t, "discovery is enough", "start bay")
-		b.put("Bay", "u1")
+		b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": byDiscovery}})
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, b.runs("bucket"))
+		b.want(t, "discovery is enough", "start bucket")
+		b.put("Bucket", "u1")
 		b.want(t, "its definition is seen a little later: the same kind")
-		b.put("Bay", "")
-		b.want(t, "and the definition holds from then on", "stop bay", "forget Bay")
+		b.put("Bucket", "")
+		b.want(t, "and the definition holds from then on", "stop bucket", "forget Bucket")
 	})
 }
 
@@ -254,9 +254,9 @@ func TestGateTriesAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}})
+				b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": "u1"}})
 				began, last := []time.Duration{}, time.Now()
-				b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, func(context.Context) error {
+				b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, func(context.Context) error {
 					began, last = append(began, time.Since(last)), time.Now()
 
 					return fail()
@@ -268,8 +268,8 @@ func TestGateTriesAgain(t *testing.T) {
 				if logs := b.logs.String(); !strings.Contains(logs, "no luck") || strings.Contains(logs, "hunter2") {
 					t.Errorf("logs tell too little or too much:\n%s", logs)
 				}
-				b.put("Bay", "")
-				b.put("Bay", "u2")
+				b.put("Bucket", "")
+				b.put("Bucket", "u2")
 				if len(began) != 9 {
 					t.Errorf("a kind that came back has no back-off: %d starts, want 9", len(began))
 				}
@@ -280,9 +280,9 @@ func TestGateTriesAgain(t *testing.T) {
 
 func TestGateForgivesWhatRanLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}})
+		b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": "u1"}})
 		began := []time.Time{}
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, func(context.Context) error {
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, func(context.Context) error {
 			began = append(began, time.Now())
 			<-time.After(retryMax)
 
@@ -302,33 +302,33 @@ func TestGateForgivesWhatRanLong(t *testing.T) {
 
 func TestGateLetsWhatIsDoneRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}})
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, func(context.Context) error {
+		b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": "u1"}})
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, func(context.Context) error {
 			b.tell("done")
 
 			return nil
 		})
 		later(time.Hour)
 		b.want(t, "once", "done")
-		b.put("Bay", "u2")
-		b.want(t, "and once more for the new definition", "forget Bay", "done")
+		b.put("Bucket", "u2")
+		b.want(t, "and once more for the new definition", "forget Bucket", "done")
 	})
 }
 
 func TestGateStopsWhatIsStillWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := startGate(t, &fakeWorld{by: map[string]string{"Bay": "u1"}, slow: true})
-		b.gate.Add([]schema.GroupVersionKind{gvk("Bay")}, b.runs("bay"))
-		b.put("Bay", "")
-		b.want(t, "it was never listed, so nothing began", "forget Bay")
+		b := startGate(t, &fakeWorld{by: map[string]string{"Bucket": "u1"}, slow: true})
+		b.gate.Add([]schema.GroupVersionKind{gvk("Bucket")}, b.runs("bucket"))
+		b.put("Bucket", "")
+		b.want(t, "it was never listed, so nothing began", "forget Bucket")
 	})
 }
 
 func TestGateEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &fakeWorld{by: map[string]string{"Bay": "u1"}}
+		w := &fakeWorld{by: map[string]string{"Bucket": "u1"}}
 		g := newGate(w, options{logger: logging.NewNopLogger()})
-		g.Add([]schema.GroupVersionKind{gvk("Bay")}, func(ctx context.Context) error {
+		g.Add([]schema.GroupVersionKind{gvk("Bucket")}, func(ctx context.Context) error {
 			<-ctx.Done()
 			<-time.After(5 * time.Second)
 			w.tell("stopped")
@@ -360,7 +360,7 @@ func TestGateUnderChange(t *testing.T) {
 		running := map[string]int{}
 		for i := range 20 {
 			name := fmt.Sprintf("K%d", i%7)
-			b.gate.Add([]schema.GroupVersionKind{gvk(name), gvk("Bay")}, func(ctx context.Context) error {
+			b.gate.Add([]schema.GroupVersionKind{gvk(name), gvk("Bucket")}, func(ctx context.Context) error {
 				mu.Lock()
 				running[name]++
 				mu.Unlock()
@@ -375,11 +375,11 @@ func TestGateUnderChange(t *testing.T) {
 		for i := range 200 {
 			b.mu.Lock()
 			b.by[fmt.Sprintf("K%d", i%7)] = fmt.Sprintf("u%d", i%3)
-			b.by["Bay"] = []string{"", "a", "b"}[i%3]
+			b.by["Bucket"] = []string{"", "a", "b"}[i%3]
 			b.mu.Unlock()
 			b.changed()
 		}
-		b.put("Bay", "c")
+		b.put("Bucket", "c")
 		b.put("K3", "")
 		total := 0
 		for name, n := range running {

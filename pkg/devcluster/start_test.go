@@ -76,11 +76,11 @@ func TestExistingCluster(t *testing.T) {
 			if config.Host != "https://cluster.example:6443" || config.BearerToken != "secret" || config.QPS != -1 {
 				t.Errorf("configuration of another cluster: %+v", config)
 			}
-			user, err := c.UserConfig(t.Context(), "jane", "crew", "dock")
+			user, err := c.UserConfig(t.Context(), "jane", "admin", "staff")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(rest.ImpersonationConfig{UserName: "jane", Groups: []string{"crew", "dock"},
+			if diff := cmp.Diff(rest.ImpersonationConfig{UserName: "jane", Groups: []string{"admin", "staff"},
 				Extra: map[string][]string{}}, user.Impersonate); diff != "" {
 				t.Errorf("impersonation: -want, +got:\n%s", diff)
 			}

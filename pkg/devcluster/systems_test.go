@@ -182,7 +182,7 @@ func TestUserMayDoWhatRBACGrants(t *testing.T) {
 	ctx := t.Context()
 	admin := adminOf(t, c)
 	ns := namespace(t, admin)
-	config, err := c.UserConfig(ctx, "jane", "crew "+ns)
+	config, err := c.UserConfig(ctx, "jane", "admin "+ns)
 	jane := clientFor(t, config, err)
 
 	if _, err := jane.CoreV1().Secrets(ns).List(ctx, metav1.ListOptions{}); !kerrors.IsForbidden(err) {
@@ -198,7 +198,7 @@ func TestUserMayDoWhatRBACGrants(t *testing.T) {
 	_, err = admin.RbacV1().RoleBindings(ns).Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "read"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "read"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "crew " + ns}},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: "admin " + ns}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

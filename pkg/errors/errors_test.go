@@ -24,13 +24,13 @@ func TestWrap(t *testing.T) {
 	}{
 		"Wrap": {
 			reason: "The message comes first.",
-			wrap:   func(err error) error { return errors.Wrap(err, "cannot moor") },
-			want:   "cannot moor: boom",
+			wrap:   func(err error) error { return errors.Wrap(err, "cannot attach") },
+			want:   "cannot attach: boom",
 		},
 		"Wrapf": {
 			reason: "The message is formatted.",
-			wrap:   func(err error) error { return errors.Wrapf(err, "cannot moor %q", "a%b") },
-			want:   `cannot moor "a%b": boom`,
+			wrap:   func(err error) error { return errors.Wrapf(err, "cannot attach %q", "a%b") },
+			want:   `cannot attach "a%b": boom`,
 		},
 		"WithMessage": {
 			reason: "A percent sign in a plain message is no verb.",

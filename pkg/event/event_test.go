@@ -83,8 +83,8 @@ func TestRecorders(t *testing.T) {
 	}{
 		"Normal": {
 			reason: "A normal event is sent as it is.",
-			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Normal("Attached", "tied up")) },
-			want:   []sent{{Type: "Normal", Reason: "Attached", Action: "Attached", Message: "tied up"}},
+			record: func(r event.Recorder) { r.Event(&corev1.Pod{}, event.Normal("Attached", "in use")) },
+			want:   []sent{{Type: "Normal", Reason: "Attached", Action: "Attached", Message: "in use"}},
 		},
 		"Warning": {
 			reason: "The text of an error is the message, and its percent signs are no verbs.",
@@ -108,15 +108,15 @@ func TestRecorders(t *testing.T) {
 		"Related": {
 			reason: "A related object is sent where the API has one.",
 			record: func(r event.Recorder) {
-				pearl := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pearl"}}
-				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Attached", Related: pearl})
+				data := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "data"}}
+				r.Event(&corev1.Pod{}, event.Event{Type: event.TypeNormal, Reason: "Attached", Related: data})
 				r.WithAnnotations("a", "1").Event(&corev1.Pod{},
-					event.Event{Type: event.TypeNormal, Reason: "Attached", Related: pearl})
+					event.Event{Type: event.TypeNormal, Reason: "Attached", Related: data})
 			},
 			want: []sent{
-				{Type: "Normal", Reason: "Attached", Action: "Attached", Related: "pearl"},
+				{Type: "Normal", Reason: "Attached", Action: "Attached", Related: "data"},
 				{
-					Type: "Normal", Reason: "Attached", Action: "Attached", Related: "pearl",
+					Type: "Normal", Reason: "Attached", Action: "Attached", Related: "data",
 					Annotations: map[string]string{"a": "1"},
 				},
 			},
@@ -244,7 +244,7 @@ func TestAnnotations(t *testing.T) {
 			}
 
 			r := &newAnnotatedAPI{}
-			event.NewRecorder(r).WithAnnotations(tc.keysAndValues...).Event(&corev1.Pod{}, event.Warning("Adrift", nil))
+			event.NewRecorder(r).WithAnnotations(tc.keysAndValues...).Event(&corev1.Pod{}, event.Warning("Failed", nil))
 
 			if diff := cmp.Diff(tc.want, r.got[0].Annotations, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\nrecorder: -want, +got:\n%s", tc.reason, diff)

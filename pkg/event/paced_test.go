@@ -67,11 +67,11 @@ func TestPacedRecorder(t *testing.T) {
 		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 2))
 		for i := range 5 {
-			r.WithAnnotations("n", strconv.Itoa(i)).Event(pod(i), event.Normal("Attached", "tied up"))
+			r.WithAnnotations("n", strconv.Itoa(i)).Event(pod(i), event.Normal("Attached", "in use"))
 		}
 		r.Event(pod(5), event.Warning("CannotAttach", errors.New("no disk")))
 		<-time.After(time.Minute)
-		r.Event(pod(6), event.Normal("Attached", "tied up"))
+		r.Event(pod(6), event.Normal("Attached", "in use"))
 
 		want := []entry{
 			{0, "Pod default/0 uid-n", "Attached"},
@@ -97,15 +97,15 @@ func TestPacedRecorderStop(t *testing.T) {
 		r = event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(2, 1))
 		other := r.WithAnnotations("n", "1")
 		for i := range 5 {
-			other.Event(pod(i), event.Normal("Attached", "tied up"))
+			other.Event(pod(i), event.Normal("Attached", "in use"))
 		}
 		<-time.After(600 * time.Millisecond)
 		r.Stop()
 		r.Stop()
 		<-time.After(time.Minute)
 		r.Event(pod(5), event.Warning("CannotAttach", errors.New("no disk")))
-		r.Event(pod(6), event.Normal("Attached", "tied up"))
-		r.Event(pod(7), event.Normal("Attached", "tied up"))
+		r.Event(pod(6), event.Normal("Attached", "in use"))
+		r.Event(pod(7), event.Normal("Attached", "in use"))
 
 		want := []entry{
 			{0, "Pod default/0 uid-n", "Attached"},
@@ -128,7 +128,7 @@ func TestPacedRecorderBusy(t *testing.T) {
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(50, 10))
 		recorded := func() int { return len(d.all()) }
 		for range 2000 { // for twenty seconds, a hundred in each
-			r.Event(pod(0), event.Normal("Attached", "tied up"))
+			r.Event(pod(0), event.Normal("Attached", "in use"))
 			<-time.After(10 * time.Millisecond)
 		}
 		during := recorded()
@@ -145,7 +145,7 @@ func TestPacedRecorderBusy(t *testing.T) {
 		}
 		before := recorded()
 		for range 500 { // as many as the pace allows
-			r.Event(pod(0), event.Normal("Attached", "tied up"))
+			r.Event(pod(0), event.Normal("Attached", "in use"))
 			<-time.After(20 * time.Millisecond)
 		}
 		if n := recorded() - before; n != 500 {
@@ -161,7 +161,7 @@ func TestPacedRecorderHalfFull(t *testing.T) {
 		r := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(50, 10))
 		const many = 90 * 130 // in ninety seconds
 		for i := range many {
-			r.Event(pod(i), event.Normal("Attached", "tied up"))
+			r.Event(pod(i), event.Normal("Attached", "in use"))
 			<-time.After(time.Second / 130)
 		}
 		<-time.After(10 * time.Minute)
@@ -184,7 +184,7 @@ func TestPacedRecorderIsBounded(t *testing.T) {
 		d := &timedRecorder{began: time.Now()}
 		r := event.NewPacedRecorder(d, scheme.Scheme)
 		for i := range many {
-			r.Event(pod(i), event.Normal("Attached", "tied up"))
+			r.Event(pod(i), event.Normal("Attached", "in use"))
 		}
 		if n := len(d.all()); n != many-10_000 {
 			t.Errorf("%d are recorded at once", n)
@@ -206,14 +206,14 @@ func TestPacedRecorderUnknownType(t *testing.T) {
 	r := event.NewPacedRecorder(d, runtime.NewScheme(), event.WithPace(1e-9, 1)) // which knows no pods
 	r.Event((*corev1.Pod)(nil), event.Normal("Attached", "nobody"))
 	for i := range 3 {
-		r.Event(pod(i), event.Normal("Attached", "tied up"))
+		r.Event(pod(i), event.Normal("Attached", "in use"))
 	}
 	if n := len(d.all()); n != 3 {
 		t.Errorf("%d were recorded", n)
 	}
 	free := event.NewPacedRecorder(d, scheme.Scheme, event.WithPace(0, 0))
 	for i := range 1000 {
-		free.Event(pod(i), event.Normal("Attached", "tied up"))
+		free.Event(pod(i), event.Normal("Attached", "in use"))
 	}
 	if n := len(d.all()); n != 1003 {
 		t.Errorf("%d were recorded", n)

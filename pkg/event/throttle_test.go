@@ -38,7 +38,7 @@ func (h *recorder) WithAnnotations(keysAndValues ...string) Recorder {
 }
 
 func newPod(uid types.UID, name string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Namespace: "port", Name: name}}
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Namespace: "apps", Name: name}}
 }
 
 func untyped(kind, name string) *unstructured.Unstructured {
@@ -51,8 +51,8 @@ func untyped(kind, name string) *unstructured.Unstructured {
 }
 
 func TestThrottledRecorder(t *testing.T) {
-	adrift := Warning("Adrift", errors.New("no rope"))
-	pearl := newPod("1", "pearl")
+	failed := Warning("Failed", errors.New("no disk"))
+	data := newPod("1", "data")
 
 	// A step waits, forgets an object or records an event.
 	type step struct {
@@ -70,113 +70,113 @@ func TestThrottledRecorder(t *testing.T) {
 	}{
 		"Repeated": {
 			reason: "A repeated event is dropped.",
-			steps: []step{{obj: pearl, event: adrift}, {after: time.Minute, obj: pearl, event: adrift},
-				{after: time.Minute, obj: pearl, event: adrift}},
-			want: []string{"Adrift no rope"},
+			steps: []step{{obj: data, event: failed}, {after: time.Minute, obj: data, event: failed},
+				{after: time.Minute, obj: data, event: failed}},
+			want: []string{"Failed no disk"},
 		},
 		"StillHolds": {
 			reason: "After the silence it is sent once more, counted from when it was last sent.",
 			steps: []step{
-				{obj: pearl, event: adrift},
-				{after: 4 * time.Minute, obj: pearl, event: adrift},
-				{after: time.Minute, obj: pearl, event: adrift},
-				{after: 4 * time.Minute, obj: pearl, event: adrift},
+				{obj: data, event: failed},
+				{after: 4 * time.Minute, obj: data, event: failed},
+				{after: time.Minute, obj: data, event: failed},
+				{after: 4 * time.Minute, obj: data, event: failed},
 			},
-			want: []string{"Adrift no rope", "Adrift no rope"},
+			want: []string{"Failed no disk", "Failed no disk"},
 		},
 		"OtherMessage": {
 			reason: "Another message is sent, and so is the first one after it.",
-			steps: []step{{obj: pearl, event: adrift}, {
-				obj: pearl, event: Warning("Adrift", errors.New("no volume")),
-			}, {obj: pearl, event: adrift}, {obj: pearl, event: adrift}},
-			want: []string{"Adrift no rope", "Adrift no volume", "Adrift no rope"},
+			steps: []step{{obj: data, event: failed}, {
+				obj: data, event: Warning("Failed", errors.New("no volume")),
+			}, {obj: data, event: failed}, {obj: data, event: failed}},
+			want: []string{"Failed no disk", "Failed no volume", "Failed no disk"},
 		},
 		"OtherTopic": {
 			reason: "Type, reason and action distinguish events.",
 			steps: []step{
-				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A"}},
-				{obj: pearl, event: Event{Type: TypeWarning, Reason: "A"}},
-				{obj: pearl, event: Event{Type: TypeNormal, Reason: "B"}},
-				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A", Action: "Attach"}},
-				{obj: pearl, event: Event{Type: TypeNormal, Reason: "A"}},
+				{obj: data, event: Event{Type: TypeNormal, Reason: "A"}},
+				{obj: data, event: Event{Type: TypeWarning, Reason: "A"}},
+				{obj: data, event: Event{Type: TypeNormal, Reason: "B"}},
+				{obj: data, event: Event{Type: TypeNormal, Reason: "A", Action: "Attach"}},
+				{obj: data, event: Event{Type: TypeNormal, Reason: "A"}},
 			},
 			want: []string{"A", "A", "B", "A"},
 		},
 		"ManyTopics": {
 			reason: "A new message of one topic, be it the first, the last or one between, does not affect the others.",
 			steps: []step{
-				{obj: pearl, event: Normal("A", "")}, {obj: pearl, event: Normal("B", "")},
-				{obj: pearl, event: Normal("C", "")},
-				{obj: pearl, event: Normal("B", "2")}, {obj: pearl, event: Normal("A", "")},
-				{obj: pearl, event: Normal("C", "")},
-				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")},
-				{obj: pearl, event: Normal("C", "")},
-				{obj: pearl, event: Normal("C", "2")},
-				{obj: pearl, event: Normal("A", "2")}, {obj: pearl, event: Normal("B", "2")},
-				{obj: pearl, event: Normal("C", "2")},
+				{obj: data, event: Normal("A", "")}, {obj: data, event: Normal("B", "")},
+				{obj: data, event: Normal("C", "")},
+				{obj: data, event: Normal("B", "2")}, {obj: data, event: Normal("A", "")},
+				{obj: data, event: Normal("C", "")},
+				{obj: data, event: Normal("A", "2")}, {obj: data, event: Normal("B", "2")},
+				{obj: data, event: Normal("C", "")},
+				{obj: data, event: Normal("C", "2")},
+				{obj: data, event: Normal("A", "2")}, {obj: data, event: Normal("B", "2")},
+				{obj: data, event: Normal("C", "2")},
 			},
 			want: []string{"A", "B", "C", "B 2", "A 2", "C 2"},
 		},
 		"OtherRelated": {
 			reason: "The related object distinguishes events, and so does none.",
 			steps: []step{
-				{obj: pearl, event: Event{Reason: "Waits", Related: newPod("2", "flying")}},
-				{obj: pearl, event: Event{Reason: "Waits", Related: newPod("3", "flying")}},
-				{obj: pearl, event: Event{Reason: "Waits"}},
-				{obj: pearl, event: Event{Reason: "Waits", Related: (*corev1.Pod)(nil)}},
-				{obj: pearl, event: Event{Reason: "Waits", Related: newPod("2", "flying")}},
+				{obj: data, event: Event{Reason: "Waits", Related: newPod("2", "other")}},
+				{obj: data, event: Event{Reason: "Waits", Related: newPod("3", "other")}},
+				{obj: data, event: Event{Reason: "Waits"}},
+				{obj: data, event: Event{Reason: "Waits", Related: (*corev1.Pod)(nil)}},
+				{obj: data, event: Event{Reason: "Waits", Related: newPod("2", "other")}},
 			},
 			want: []string{"Waits", "Waits", "Waits"},
 		},
 		"OtherObject": {
 			reason: "Events of different objects are distinct, also with the same name and another UID.",
-			steps: []step{{obj: pearl, event: adrift}, {obj: newPod("2", "flying"), event: adrift},
-				{obj: newPod("3", "pearl"), event: adrift}, {obj: newPod("1", "renamed"), event: adrift}},
-			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope"},
+			steps: []step{{obj: data, event: failed}, {obj: newPod("2", "other"), event: failed},
+				{obj: newPod("3", "data"), event: failed}, {obj: newPod("1", "renamed"), event: failed}},
+			want: []string{"Failed no disk", "Failed no disk", "Failed no disk"},
 		},
 		"NoUID": {
 			reason: "An object without UID is identified by kind, namespace and name.",
 			steps: []step{
-				{obj: newPod("", "pearl"), event: adrift}, {obj: newPod("", "pearl"), event: adrift},
-				{obj: newPod("", "flying"), event: adrift},
-				{obj: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "port", Name: "pearl"}}, event: adrift},
-				{obj: untyped("Volume", "pearl"), event: adrift}, {obj: untyped("Disk", "pearl"), event: adrift},
-				{obj: untyped("Volume", "pearl"), event: adrift},
+				{obj: newPod("", "data"), event: failed}, {obj: newPod("", "data"), event: failed},
+				{obj: newPod("", "other"), event: failed},
+				{obj: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "data"}}, event: failed},
+				{obj: untyped("Volume", "data"), event: failed}, {obj: untyped("Disk", "data"), event: failed},
+				{obj: untyped("Volume", "data"), event: failed},
 			},
-			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope", "Adrift no rope"},
+			want: []string{"Failed no disk", "Failed no disk", "Failed no disk", "Failed no disk", "Failed no disk"},
 		},
 		"Reference": {
 			reason: "A reference is equivalent to its object.",
-			steps: []step{{obj: pearl, event: adrift}, {obj: &corev1.ObjectReference{UID: "1"}, event: adrift},
-				{obj: &corev1.ObjectReference{Name: "flying"}, event: adrift}},
-			want: []string{"Adrift no rope", "Adrift no rope"},
+			steps: []step{{obj: data, event: failed}, {obj: &corev1.ObjectReference{UID: "1"}, event: failed},
+				{obj: &corev1.ObjectReference{Name: "other"}, event: failed}},
+			want: []string{"Failed no disk", "Failed no disk"},
 		},
 		"NoObject": {
 			reason: "A nil object is ignored, and events about a value without metadata are never dropped.",
-			steps: []step{{obj: (*corev1.Pod)(nil), event: adrift}, {event: adrift},
-				{obj: &metav1.Status{}, event: adrift}, {obj: &metav1.Status{}, event: adrift}},
-			want: []string{"Adrift no rope", "Adrift no rope"},
+			steps: []step{{obj: (*corev1.Pod)(nil), event: failed}, {event: failed},
+				{obj: &metav1.Status{}, event: failed}, {obj: &metav1.Status{}, event: failed}},
+			want: []string{"Failed no disk", "Failed no disk"},
 		},
 		"Annotations": {
 			reason: "A recorder with annotations shares its state with the original.",
-			steps: []step{{obj: pearl, event: adrift, with: []string{"a", "1"}}, {obj: pearl, event: adrift},
-				{obj: pearl, event: adrift, with: []string{"a", "2"}}},
-			want: []string{"Adrift no rope a=1"},
+			steps: []step{{obj: data, event: failed, with: []string{"a", "1"}}, {obj: data, event: failed},
+				{obj: data, event: failed, with: []string{"a", "2"}}},
+			want: []string{"Failed no disk a=1"},
 		},
 		"Forget": {
 			reason: "After Forget the event is sent again; other objects are not affected.",
 			steps: []step{
-				{obj: pearl, event: adrift}, {obj: newPod("2", "flying"), event: adrift},
-				{forget: newPod("1", ""), obj: pearl, event: adrift}, {obj: newPod("2", "flying"), event: adrift},
-				{forget: (*corev1.Pod)(nil), obj: pearl, event: adrift},
+				{obj: data, event: failed}, {obj: newPod("2", "other"), event: failed},
+				{forget: newPod("1", ""), obj: data, event: failed}, {obj: newPod("2", "other"), event: failed},
+				{forget: (*corev1.Pod)(nil), obj: data, event: failed},
 			},
-			want: []string{"Adrift no rope", "Adrift no rope", "Adrift no rope"},
+			want: []string{"Failed no disk", "Failed no disk", "Failed no disk"},
 		},
 		"BeyondTheBound": {
 			reason: "A message that differs only where it is cut off is the same.",
 			steps: []step{
-				{obj: pearl, event: Normal("Long", strings.Repeat("x", 2000)+"1")},
-				{obj: pearl, event: Normal("Long", strings.Repeat("x", 2000)+"2")},
+				{obj: data, event: Normal("Long", strings.Repeat("x", 2000)+"1")},
+				{obj: data, event: Normal("Long", strings.Repeat("x", 2000)+"2")},
 			},
 			want: []string{"Long " + strings.Repeat("x", 2000) + "1"},
 		},
@@ -215,7 +215,7 @@ func TestMaxSilence(t *testing.T) {
 
 		for _, after := range []time.Duration{0, 0, time.Second} {
 			clock.SetTime(clock.Now().Add(after))
-			r.Event(newPod("1", "pearl"), Normal("Attached", ""))
+			r.Event(newPod("1", "data"), Normal("Attached", ""))
 		}
 
 		if len(got) != want {
@@ -236,9 +236,9 @@ func TestThrottledRecorderForget(t *testing.T) {
 
 			most := 0
 			for i := range objects {
-				obj := newPod(types.UID(fmt.Sprint(i)), "pearl")
+				obj := newPod(types.UID(fmt.Sprint(i)), "data")
 				r.Event(obj, Normal("Attached", ""))
-				r.Event(obj, Warning("Adrift", errors.New("no rope")))
+				r.Event(obj, Warning("Failed", errors.New("no disk")))
 				if forget {
 					r.Forget(obj)
 				}
@@ -251,7 +251,7 @@ func TestThrottledRecorderForget(t *testing.T) {
 			}
 
 			clock.SetTime(clock.Now().Add(time.Minute))
-			r.Event(newPod("last", "pearl"), Normal("Attached", ""))
+			r.Event(newPod("last", "data"), Normal("Attached", ""))
 			if l, m := r.seen.order.Len(), len(r.seen.byObject); l != 1 || m != 1 {
 				t.Errorf("%d sayings about %d objects are left, want only the last", l, m)
 			}
@@ -265,13 +265,13 @@ func TestThrottledRecorderIsBounded(t *testing.T) {
 	r := NewThrottledRecorder(NewNopRecorder(), WithClock(clock))
 
 	for i := range maxRemembered + 1000 {
-		r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Attached", ""))
+		r.Event(newPod(types.UID(fmt.Sprint(i)), "data"), Normal("Attached", ""))
 	}
 
 	if l, m := r.seen.order.Len(), len(r.seen.byObject); l != maxRemembered || m != maxRemembered {
 		t.Errorf("%d sayings about %d objects are remembered, want %d", l, m, maxRemembered)
 	}
-	if !r.seen.isRepeat(newPod(types.UID(fmt.Sprint(maxRemembered)), "pearl"), Normal("Attached", "")) {
+	if !r.seen.isRepeat(newPod(types.UID(fmt.Sprint(maxRemembered)), "data"), Normal("Attached", "")) {
 		t.Error("a late one was dropped instead of the first")
 	}
 }
@@ -284,7 +284,7 @@ func TestThrottledRecorderConcurrently(t *testing.T) {
 	for range 8 * runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for i := range 100 {
-				r.Event(newPod(types.UID(fmt.Sprint(i)), "pearl"), Normal("Attached", ""))
+				r.Event(newPod(types.UID(fmt.Sprint(i)), "data"), Normal("Attached", ""))
 				r.Forget(newPod("nobody", ""))
 			}
 		})
@@ -302,7 +302,7 @@ func TestThrottledRecorderOverBothAPIs(t *testing.T) {
 	for _, r := range []Recorder{NewThrottledRecorder(NewAPIRecorder(older)),
 		NewThrottledRecorder(NewRecorder(newer))} {
 		for range 3 {
-			r.Event(newPod("1", "pearl"), Warning("Adrift", errors.New("100%d")))
+			r.Event(newPod("1", "data"), Warning("Failed", errors.New("100%d")))
 		}
 	}
 
@@ -310,7 +310,7 @@ func TestThrottledRecorderOverBothAPIs(t *testing.T) {
 		if n := len(ch); n != 1 {
 			t.Fatalf("%s: %d events, want 1", name, n)
 		}
-		if got := <-ch; !strings.HasPrefix(got, "Warning Adrift 100%d") {
+		if got := <-ch; !strings.HasPrefix(got, "Warning Failed 100%d") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

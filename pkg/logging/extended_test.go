@@ -47,21 +47,21 @@ func TestExtension(t *testing.T) {
 			reason: "The two levels that every logger has.",
 			log: func(l logging.Logger) {
 				l.Info("stored", "bucket", "logs")
-				l.Debug("tied up", "rope", 3)
+				l.Debug("in use", "disk", 3)
 			},
-			slog: []string{"level=INFO msg=stored bucket=logs", `level=DEBUG msg="tied up" rope=3`},
-			logr: []string{`"level"=0 "msg"="stored" "bucket"="logs"`, `"level"=1 "msg"="tied up" "rope"=3`},
-			bare: []string{"INFO stored bucket=logs", "DEBUG tied up rope=3"},
+			slog: []string{"level=INFO msg=stored bucket=logs", `level=DEBUG msg="in use" disk=3`},
+			logr: []string{`"level"=0 "msg"="stored" "bucket"="logs"`, `"level"=1 "msg"="in use" "disk"=3`},
+			bare: []string{"INFO stored bucket=logs", "DEBUG in use disk=3"},
 		},
 		"Values": {
 			reason: "Values come before those of the call, and the original stays as it was.",
 			log: func(l logging.Logger) {
-				l.WithValues("port", "tortuga").Info("stored", "bucket", "logs")
+				l.WithValues("region", "west").Info("stored", "bucket", "logs")
 				l.Info("left")
 			},
-			slog: []string{"level=INFO msg=stored port=tortuga bucket=logs", "level=INFO msg=left"},
-			logr: []string{`"level"=0 "msg"="stored" "port"="tortuga" "bucket"="logs"`, `"level"=0 "msg"="left"`},
-			bare: []string{"INFO stored port=tortuga bucket=logs", "INFO left"},
+			slog: []string{"level=INFO msg=stored region=west bucket=logs", "level=INFO msg=left"},
+			logr: []string{`"level"=0 "msg"="stored" "region"="west" "bucket"="logs"`, `"level"=0 "msg"="left"`},
+			bare: []string{"INFO stored region=west bucket=logs", "INFO left"},
 		},
 		"Warn": {
 			reason: "A warning is one where there are warnings, and says so elsewhere.",
@@ -72,17 +72,17 @@ func TestExtension(t *testing.T) {
 		},
 		"Error": {
 			reason: "An error is one where there are errors, and says so elsewhere.",
-			log:    func(l logging.Logger) { logging.Error(l, errors.New("no rope"), "Cannot moor", "bucket", "logs") },
-			slog:   []string{`level=ERROR msg="Cannot moor" error="no rope" bucket=logs`},
-			logr:   []string{`"msg"="Cannot moor" "error"="no rope" "bucket"="logs"`},
-			bare:   []string{"INFO Cannot moor severity=error error=no rope bucket=logs"},
+			log:    func(l logging.Logger) { logging.Error(l, errors.New("no disk"), "Cannot attach", "bucket", "logs") },
+			slog:   []string{`level=ERROR msg="Cannot attach" error="no disk" bucket=logs`},
+			logr:   []string{`"msg"="Cannot attach" "error"="no disk" "bucket"="logs"`},
+			bare:   []string{"INFO Cannot attach severity=error error=no disk bucket=logs"},
 		},
 		"NoError": {
 			reason: "Nothing is made up when there is no error to tell.",
-			log:    func(l logging.Logger) { logging.Error(l, nil, "Cannot moor") },
-			slog:   []string{`level=ERROR msg="Cannot moor"`},
-			logr:   []string{`"msg"="Cannot moor" "error"=null`},
-			bare:   []string{"INFO Cannot moor severity=error"},
+			log:    func(l logging.Logger) { logging.Error(l, nil, "Cannot attach") },
+			slog:   []string{`level=ERROR msg="Cannot attach"`},
+			logr:   []string{`"msg"="Cannot attach" "error"=null`},
+			bare:   []string{"INFO Cannot attach severity=error"},
 		},
 		"Name": {
 			reason: "Names add up, and the original keeps its own.",

@@ -14,7 +14,7 @@ func Example() {
 
 	fmt.Println("create:", meta.ShouldCreate(o), "delete:", meta.ShouldDelete(o))
 
-	meta.SetExternalName(o, "black-pearl")
+	meta.SetExternalName(o, "existing-bucket")
 	meta.SetExternalCreatePending(o, time.Date(2031, 3, 4, 5, 6, 7, 0, time.UTC))
 	fmt.Println(meta.GetExternalName(o), "unresolved:", meta.ExternalCreateIncomplete(o))
 
@@ -22,6 +22,6 @@ func Example() {
 	fmt.Println(meta.ValidatePolicies(o))
 	// Output:
 	// create: true delete: false
-	// black-pearl unresolved: true
+	// existing-bucket unresolved: true
 	// annotation krateo.io/deletion-policy has the unknown value "keep"; allowed are delete, orphan
 }

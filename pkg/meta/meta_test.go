@@ -252,13 +252,13 @@ func TestCreationMarks(t *testing.T) {
 	SetExternalCreatePending(o, when)
 	SetExternalCreateSucceeded(o, when.Add(time.Second))
 	SetExternalCreateFailed(o, when.Add(2*time.Second))
-	SetExternalName(o, "black-pearl")
+	SetExternalName(o, "existing-bucket")
 
 	want := map[string]string{
 		"krateo.io/external-create-pending":   "2031-03-04T03:06:07Z",
 		"krateo.io/external-create-succeeded": "2031-03-04T03:06:08Z",
 		"krateo.io/external-create-failed":    "2031-03-04T03:06:09Z",
-		"krateo.io/external-name":             "black-pearl",
+		"krateo.io/external-name":             "existing-bucket",
 	}
 	if diff := cmp.Diff(want, o.Annotations); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -274,7 +274,7 @@ func TestCreationMarks(t *testing.T) {
 		}
 	}
 
-	if got := GetExternalName(o); got != "black-pearl" {
+	if got := GetExternalName(o); got != "existing-bucket" {
 		t.Errorf("GetExternalName(...) = %q", got)
 	}
 }

@@ -44,7 +44,7 @@ func TestStateOfAConnection(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, tenant("a", "main"))
+			p := newFixture(t, tenant("a", "main"))
 			set := limit.NewSet(limit.WithClock(p.clock), limit.WithBreaker(1, 10*time.Second, time.Minute))
 			for _, r := range p.rs {
 				r.limits = set
@@ -83,7 +83,7 @@ func TestStateOfAConnection(t *testing.T) {
 	}
 }
 
-func (p *port) wantConnected(w *Tenant, want string) {
+func (p *fixture) wantConnected(w *Tenant, want string) {
 	p.Helper()
 	p.load(w)
 	c := w.GetCondition(commonv1.TypeConnected)
@@ -94,7 +94,7 @@ func (p *port) wantConnected(w *Tenant, want string) {
 
 // TestStateOfAConnectionThatCannotBeStored: a definition without conditions does not cause repeated writes.
 func TestStateOfAConnectionThatCannotBeStored(t *testing.T) {
-	p := newPort(t, tenant("a", "main"), clusterTenant("main"))
+	p := newFixture(t, tenant("a", "main"), clusterTenant("main"))
 	set := limit.NewSet(limit.WithClock(p.clock))
 	for _, r := range p.rs {
 		r.limits = set
@@ -114,7 +114,7 @@ func TestStateOfAConnectionThatCannotBeStored(t *testing.T) {
 
 // TestConnectionsWakeTheirConfigurations: only the configuration that a connection is called after is looked at.
 func TestConnectionsWakeTheirConfigurations(t *testing.T) {
-	p := newPort(t)
+	p := newFixture(t)
 	cases := map[string]struct {
 		kind string
 		want string

@@ -34,7 +34,7 @@ func TestUsedForDeletion(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, append(tc.live, tc.deleted...)...)
+			p := newFixture(t, append(tc.live, tc.deleted...)...)
 			for _, o := range tc.deleted {
 				if err := p.Delete(t.Context(), o); err != nil {
 					t.Fatal(err)
@@ -46,10 +46,10 @@ func TestUsedForDeletion(t *testing.T) {
 			}
 		})
 	}
-	if _, err := UsedForDeletion(t.Context(), newPort(t), Kinds{}, nil, tenant("a", "main")); err == nil {
+	if _, err := UsedForDeletion(t.Context(), newFixture(t), Kinds{}, nil, tenant("a", "main")); err == nil {
 		t.Error("without kinds: want an error")
 	}
-	if _, err := UsedForDeletion(t.Context(), newPort(t), kinds, []User{&Role{}}, tenant("a", "main")); err == nil {
+	if _, err := UsedForDeletion(t.Context(), newFixture(t), kinds, []User{&Role{}}, tenant("a", "main")); err == nil {
 		t.Error("a kind that is not in the scheme: want an error")
 	}
 }

@@ -14,11 +14,11 @@ func ExampleGet() {
 	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(main).Build()
 
 	kinds := Kinds{Namespaced: &Tenant{}, Cluster: &ClusterTenant{}}
-	config, err := Get(context.Background(), c, bucket("north", "pearl", "", "main"), kinds)
+	config, err := Get(context.Background(), c, bucket("north", "data", "", "main"), kinds)
 	if err == nil {
 		fmt.Println("connect with", config.(*Tenant).Name)
 	}
-	_, err = Get(context.Background(), c, bucket("south", "pearl", "", "main"), kinds)
+	_, err = Get(context.Background(), c, bucket("south", "data", "", "main"), kinds)
 	fmt.Println(err, IsMissing(err))
 	// Output:
 	// connect with main

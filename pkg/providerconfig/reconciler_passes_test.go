@@ -28,24 +28,24 @@ func TestWhenToLookAgain(t *testing.T) {
 		"main"), kerrors.NewInvalid(schema.GroupKind{Kind: "Tenant"}, "main", nil)
 	for name, tc := range map[string]struct {
 		reason string
-		prior  func(p *port, w *Tenant) // what happens before the pass
-		write  error                    // of the pass, when it finds that the object is gone
+		prior  func(p *fixture, w *Tenant) // what happens before the pass
+		write  error                       // of the pass, when it finds that the object is gone
 		want   reconcile.Result
 	}{
-		"Gone":    {reason: "nothing is there", prior: func(p *port, w *Tenant) { p.remove(w) }},
+		"Gone":    {reason: "nothing is there", prior: func(p *fixture, w *Tenant) { p.remove(w) }},
 		"New":     {reason: "all is said, and nobody asks", want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
 		"GoneNew": {reason: "its finalizer cannot be added any more", write: gone},
 		"Steady": {
 			reason: "nothing has changed since it was counted",
-			prior:  func(p *port, w *Tenant) { p.use(bucket("a", "one", "", "main")); p.pass(w) },
+			prior:  func(p *fixture, w *Tenant) { p.use(bucket("a", "one", "", "main")); p.pass(w) },
 			want:   reconcile.Result{RequeueAfter: 10 * time.Minute},
 		},
-		"TooSoon": {reason: "the rest of five seconds", prior: func(p *port, w *Tenant) {
+		"TooSoon": {reason: "the rest of five seconds", prior: func(p *fixture, w *Tenant) {
 			p.use(bucket("a", "one", "", "main"))
 			p.pass(w)
 			p.use(bucket("a", "two", "", "main"))
 		}, want: reconcile.Result{RequeueAfter: 5 * time.Second}},
-		"AlmostTime": {reason: "the very last of them", prior: func(p *port, w *Tenant) {
+		"AlmostTime": {reason: "the very last of them", prior: func(p *fixture, w *Tenant) {
 			p.use(bucket("a", "one", "", "main"))
 			p.pass(w)
 			p.use(bucket("a", "two", "", "main"))
@@ -53,15 +53,15 @@ func TestWhenToLookAgain(t *testing.T) {
 		}, want: reconcile.Result{RequeueAfter: 1}},
 		"Released": {
 			reason: "until it is seen to be gone",
-			prior:  func(p *port, w *Tenant) { p.pass(w); p.remove(w) },
+			prior:  func(p *fixture, w *Tenant) { p.pass(w); p.remove(w) },
 			want:   reconcile.Result{RequeueAfter: time.Second},
 		},
 		"GoneThen": {
 			reason: "somebody else was quicker to let it go",
-			prior:  func(p *port, w *Tenant) { p.pass(w); p.remove(w) }, write: replaced,
+			prior:  func(p *fixture, w *Tenant) { p.pass(w); p.remove(w) }, write: replaced,
 			want: reconcile.Result{RequeueAfter: 10 * time.Minute},
 		},
-		"NotOurs": {reason: "others hold what is deleted", prior: func(p *port, w *Tenant) {
+		"NotOurs": {reason: "others hold what is deleted", prior: func(p *fixture, w *Tenant) {
 			p.load(w)
 			w.Finalizers = []string{"example.org/other"}
 			if err := p.Update(p.Context(), w); err != nil {
@@ -71,7 +71,7 @@ func TestWhenToLookAgain(t *testing.T) {
 		}, want: reconcile.Result{RequeueAfter: 10 * time.Minute}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, tenant("a", "main"))
+			p := newFixture(t, tenant("a", "main"))
 			w := tenant("a", "main")
 			if tc.prior != nil {
 				tc.prior(p, w)
@@ -100,7 +100,7 @@ func TestWhenToLookAgain(t *testing.T) {
 // TestReadsThatFail: what cannot be read is an error, without secrets, and is not taken for gone: what is known of it
 // stays.
 func TestReadsThatFail(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	p.rs["Tenant"].client = &failing{Client: p, reads: errors.New("boom: password=hunter2")}
@@ -112,7 +112,7 @@ func TestReadsThatFail(t *testing.T) {
 
 // TestReleaseThatFails: a release that fails is tried again at once: nothing was let go of.
 func TestReleaseThatFails(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
@@ -128,7 +128,7 @@ func TestReleaseThatFails(t *testing.T) {
 
 // TestConflictReadsNothing: after a conflict the API server is not asked whether the object is deleted.
 func TestConflictReadsNothing(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	p.before = func() error { return kerrors.NewConflict(schema.GroupResource{Resource: "tenants"}, "main", errBoom) }
 	if p.pass(tenant("a", "main")); p.gets != 0 {
 		t.Errorf("%d reads of the API server", p.gets)
@@ -147,7 +147,7 @@ func (d *eventLog) Event(_ runtime.Object, e event.Event) {
 // TestEventsAfterTheWrite: events are recorded after the status is written, in the order of the conditions, and with an
 // action.
 func TestEventsAfterTheWrite(t *testing.T) {
-	p, d := newPort(t, tenant("a", "main")), &eventLog{}
+	p, d := newFixture(t, tenant("a", "main")), &eventLog{}
 	w, r, set := tenant("a", "main"), p.rs["Tenant"], limit.NewSet(limit.WithClock(p.clock))
 	r.recorder, r.limits = d, set
 	p.use(bucket("a", "one", "", "main"))
@@ -173,7 +173,7 @@ func TestEventsAfterTheWrite(t *testing.T) {
 // TestConnectionThatIsWellAgain: a connection that is well again says so and no more: there is no error that it could
 // name.
 func TestConnectionThatIsWellAgain(t *testing.T) {
-	p, set := newPort(t), limit.NewSet()
+	p, set := newFixture(t), limit.NewSet()
 	r, w := p.rs["Tenant"], tenant("a", "main")
 	r.limits = set
 	call(t, set, "Tenant/a/main", nil)
@@ -244,7 +244,7 @@ func TestGetRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, begin := newPort(t, tenant("a", "main")), time.Now()
+				p, begin := newFixture(t, tenant("a", "main")), time.Now()
 				if _, err := Get(t.Context(), p, tc.object, tc.kinds); message(err) != tc.want ||
 					time.Since(begin) != tc.waited {
 					t.Errorf("error %q after %s, want %q after %s", message(err), time.Since(begin), tc.want, tc.waited)
@@ -257,7 +257,7 @@ func TestGetRefuses(t *testing.T) {
 // TestEnqueueUsersPlainly: users are enqueued in a queue without priorities as well; and it is said what is not known
 // of them.
 func TestEnqueueUsersPlainly(t *testing.T) {
-	p := newPort(t, bucket("a", "one", "", "main"))
+	p := newFixture(t, bucket("a", "one", "", "main"))
 	h, err := EnqueueUsers(p, kinds, &Bucket{})
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func TestRewound(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, at(after))
+			p := newFixture(t, at(after))
 			w := tenant("a", "main")
 			p.use(bucket("a", "one", "", "main"))
 			p.pass(w)
@@ -96,7 +96,7 @@ func TestRewound(t *testing.T) {
 // server has brought back as it was, is let go again; by a server whose 404 is not about
 // it, too.
 func TestReleasedAndRewound(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
@@ -122,7 +122,7 @@ func TestReleasedAndRewound(t *testing.T) {
 // TestCacheThatStays: a cache that stays behind is not waited for, and what the API server
 // has is asked for once in three seconds at most.
 func TestCacheThatStays(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	p.load(w)
@@ -146,7 +146,7 @@ func TestCacheThatStays(t *testing.T) {
 
 // TestCacheThatCatchesUp: a cache that is a little behind is waited for, each time.
 func TestCacheThatCatchesUp(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	for i := range 10 {
@@ -169,7 +169,7 @@ func TestCacheThatCatchesUp(t *testing.T) {
 // TestGoneWithoutEvent: what the API server does not have any more is forgotten, although
 // the cache still shows it.
 func TestGoneWithoutEvent(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
@@ -185,7 +185,7 @@ func TestGoneWithoutEvent(t *testing.T) {
 }
 
 // passes runs passes for as long as that takes, each when the one before asked for it.
-func (p *port) passes(c Config, whole time.Duration) {
+func (p *fixture) passes(c Config, whole time.Duration) {
 	p.Helper()
 	for end := p.clock.Now().Add(whole); p.clock.Now().Before(end); {
 		result := p.pass(c)

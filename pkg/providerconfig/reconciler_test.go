@@ -22,7 +22,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-func (p *port) wantWrites(reason string, writes ...string) {
+func (p *fixture) wantWrites(reason string, writes ...string) {
 	p.Helper()
 	if diff := cmp.Diff(writes, p.writes); diff != "" {
 		p.Errorf("%s: writes: -want, +got:\n%s", reason, diff)
@@ -30,7 +30,7 @@ func (p *port) wantWrites(reason string, writes ...string) {
 	p.writes = nil
 }
 
-func (p *port) wantUsers(c Config, n int64) {
+func (p *fixture) wantUsers(c Config, n int64) {
 	p.Helper()
 	if !p.load(c) || c.GetUsers() != n {
 		p.Errorf("%T %s/%s has %d users, want %d", c, c.GetNamespace(), c.GetName(), c.GetUsers(), n)
@@ -38,7 +38,7 @@ func (p *port) wantUsers(c Config, n int64) {
 }
 
 func TestFinalizerComesFirst(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	if !p.load(w) || !meta.FinalizerExists(w, FinalizerName) {
@@ -50,7 +50,7 @@ func TestFinalizerComesFirst(t *testing.T) {
 }
 
 func TestUsersAreCountedInTheRightNamespace(t *testing.T) {
-	p := newPort(t, tenant("a", "main"), tenant("b", "main"), clusterTenant("main"))
+	p := newFixture(t, tenant("a", "main"), tenant("b", "main"), clusterTenant("main"))
 	p.use(bucket("a", "one", "", "main"))
 	p.use(bucket("a", "two", "Tenant", "main"))
 	p.use(bucket("b", "one", "", "main"))
@@ -68,7 +68,7 @@ func TestUsersAreCountedInTheRightNamespace(t *testing.T) {
 }
 
 func TestReferencesThatChange(t *testing.T) {
-	p := newPort(t, tenant("a", "main"), tenant("a", "other"), clusterTenant("main"))
+	p := newFixture(t, tenant("a", "main"), tenant("a", "other"), clusterTenant("main"))
 	all := func() []int64 {
 		t.Helper()
 		p.clock.SetTime(p.clock.Now().Add(time.Minute))
@@ -105,7 +105,7 @@ func TestReferencesThatChange(t *testing.T) {
 
 // TestManyUsersFewWrites: ten thousand users that appear within a minute cost a few writes.
 func TestManyUsersFewWrites(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	h := p.tracker.handler(t.Context(), group.WithKind("Bucket").GroupKind())
@@ -140,7 +140,7 @@ func TestDeletionIsBlockedByUsers(t *testing.T) {
 		"WithConditions": tenant("a", "main"), "WithoutConditions": clusterTenant("main"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, c.DeepCopyObject().(Config))
+			p := newFixture(t, c.DeepCopyObject().(Config))
 			kind := "Tenant"
 			if name == "WithoutConditions" {
 				kind = "ClusterTenant"
@@ -204,7 +204,7 @@ func TestDeletionIsBlockedByUsers(t *testing.T) {
 
 // TestDeletionIsRecordedOnce: a restart does not tell again what the condition says already.
 func TestDeletionIsRecordedOnce(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
@@ -221,7 +221,7 @@ func TestDeletionIsRecordedOnce(t *testing.T) {
 }
 
 func TestDeletionWithoutUsers(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
@@ -235,7 +235,7 @@ func TestDeletionWithoutUsers(t *testing.T) {
 
 // TestDeletionLooksIntoTheCache: what the index has not heard of yet is in the cache.
 func TestDeletionLooksIntoTheCache(t *testing.T) {
-	p := newPort(t, tenant("a", "main"), bucket("a", "late", "", "main"), bucket("b", "other", "", "main"))
+	p := newFixture(t, tenant("a", "main"), bucket("a", "late", "", "main"), bucket("b", "other", "", "main"))
 	w := tenant("a", "main")
 	p.pass(w)
 	p.remove(w)
@@ -253,7 +253,7 @@ func TestDeletionLooksIntoTheCache(t *testing.T) {
 
 func TestNothingIsDecidedBeforeAllUsersAreKnown(t *testing.T) {
 	other := group.WithKind("Other")
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	p.tracker.kindSynced[other] = false
 	w := tenant("a", "main")
 	p.use(bucket("a", "one", "", "main"))
@@ -275,7 +275,7 @@ func TestNothingIsDecidedBeforeAllUsersAreKnown(t *testing.T) {
 }
 
 func TestConfigMadeAnew(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	w := tenant("a", "main")
 	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
@@ -338,7 +338,7 @@ func TestWritesThatFail(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPort(t, tenant("a", "main"))
+			p := newFixture(t, tenant("a", "main"))
 			w := tenant("a", "main")
 			if tc.known {
 				p.pass(w)
@@ -377,7 +377,7 @@ func TestWritesThatFail(t *testing.T) {
 
 // TestStatusIsPruned: a definition without our fields is not written to for ever.
 func TestStatusIsPruned(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	p.prunes = true
 	w := tenant("a", "main")
 	p.use(bucket("a", "one", "", "main"))
@@ -390,37 +390,37 @@ func TestStatusIsPruned(t *testing.T) {
 
 // TestStaleRead: a cache that lags behind our own write is not acted upon.
 func TestStaleRead(t *testing.T) {
-	buckets := func(p *port, _ *Tenant) { p.use(bucket("a", "one", "", "main")) }
+	buckets := func(p *fixture, _ *Tenant) { p.use(bucket("a", "one", "", "main")) }
 	cases := map[string]struct {
 		finalizers []string
-		first      func(p *port, w *Tenant) // what the first write is about
-		then       func(p *port, w *Tenant) // what happens before the second pass
+		first      func(p *fixture, w *Tenant) // what the first write is about
+		then       func(p *fixture, w *Tenant) // what happens before the second pass
 		want       string
 	}{
-		"Protected": {first: func(*port, *Tenant) {}, then: buckets, want: "patch main"},
+		"Protected": {first: func(*fixture, *Tenant) {}, then: buckets, want: "patch main"},
 		"Counted": {
 			finalizers: []string{FinalizerName}, first: buckets,
-			then: func(p *port, _ *Tenant) { p.use(bucket("a", "two", "", "main")) },
+			then: func(p *fixture, _ *Tenant) { p.use(bucket("a", "two", "", "main")) },
 			want: "status main",
 		},
 		"Released": {
-			finalizers: []string{FinalizerName}, first: func(p *port, w *Tenant) { p.remove(w) },
+			finalizers: []string{FinalizerName}, first: func(p *fixture, w *Tenant) { p.remove(w) },
 			want: "patch main",
 		},
 		"HeldByOthers": {
 			finalizers: []string{FinalizerName, "example.org/other"},
-			first:      func(p *port, w *Tenant) { p.remove(w) }, want: "patch main",
+			first:      func(p *fixture, w *Tenant) { p.remove(w) }, want: "patch main",
 		},
 		"ReleasedThenUsed": {
 			finalizers: []string{FinalizerName, "example.org/other"},
-			first:      func(p *port, w *Tenant) { p.remove(w) }, then: buckets, want: "patch main",
+			first:      func(p *fixture, w *Tenant) { p.remove(w) }, then: buckets, want: "patch main",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := tenant("a", "main")
 			w.Finalizers = tc.finalizers
-			p := newPort(t, w)
+			p := newFixture(t, w)
 			tc.first(p, w)
 			p.load(w)
 			p.pass(w)
@@ -443,7 +443,7 @@ func TestStaleRead(t *testing.T) {
 
 // TestNothingGrows: objects that come and go leave nothing behind.
 func TestNothingGrows(t *testing.T) {
-	p := newPort(t)
+	p := newFixture(t)
 	h := p.tracker.handler(t.Context(), group.WithKind("Bucket").GroupKind())
 	const objects = 100_000
 	for i := range objects {
@@ -481,7 +481,7 @@ func TestIndexClear(t *testing.T) {
 func TestDeletedWithoutOurFinalizer(t *testing.T) {
 	w := tenant("a", "main")
 	w.Finalizers = []string{"example.org/other"}
-	p := newPort(t, w.DeepCopyObject().(Config))
+	p := newFixture(t, w.DeepCopyObject().(Config))
 	p.remove(w)
 	p.use(bucket("a", "one", "", "main"))
 	p.pass(w)
@@ -490,7 +490,7 @@ func TestDeletedWithoutOurFinalizer(t *testing.T) {
 
 // TestLateEvents: events that come when a kind is not followed any more do not fill the index again.
 func TestLateEvents(t *testing.T) {
-	p := newPort(t)
+	p := newFixture(t)
 	ctx, stop := context.WithCancel(t.Context())
 	buckets := group.WithKind("Bucket")
 	h := p.tracker.handler(ctx, buckets.GroupKind())
@@ -507,7 +507,7 @@ func TestLateEvents(t *testing.T) {
 // TestConfigurationsAreEnqueued: configurations that lost users are enqueued: by each change, and when a kind is
 // removed.
 func TestConfigurationsAreEnqueued(t *testing.T) {
-	p := newPort(t)
+	p := newFixture(t)
 	q := priorityqueue.New[reconcile.Request]("test")
 	defer q.ShutDown()
 	ctx, stop := context.WithCancel(t.Context())

@@ -7,11 +7,11 @@ import (
 
 const theirFinalizer = "in-use.crossplane.io"
 
-func retiring(t *testing.T) (*port, *Tenant) {
+func retiring(t *testing.T) (*fixture, *Tenant) {
 	t.Helper()
 	w := tenant("a", "main")
 	w.Finalizers = []string{theirFinalizer}
-	p := newPort(t, w)
+	p := newFixture(t, w)
 	p.rs["Tenant"].setRetiredFinalizers(p, []string{theirFinalizer})
 
 	return p, w

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// A Dinghy is a user of another kind.
-type Dinghy struct{ Bucket }
+// A Database is a user of another kind.
+type Database struct{ Bucket }
 
 // A filled cache has an informer of its own for each kind of users, which has seen all of them.
 type filled struct{ cache.Cache }
@@ -47,12 +47,12 @@ func (r running) Add(one manager.Runnable) error {
 func TestSetupOfARunningManager(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheme()
-		s.AddKnownTypeWithName(group.WithKind("Dinghy"), &Dinghy{})
-		s.AddKnownTypeWithName(group.WithKind("DinghyList"), &list[Bucket, *Bucket]{})
+		s.AddKnownTypeWithName(group.WithKind("Database"), &Database{})
+		s.AddKnownTypeWithName(group.WithKind("DatabaseList"), &list[Bucket, *Bucket]{})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		r := running{newYard(s), ctx}
-		if err := Setup(r, kinds, []User{&Bucket{}, &Dinghy{}}); err != nil {
+		if err := Setup(r, kinds, []User{&Bucket{}, &Database{}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()

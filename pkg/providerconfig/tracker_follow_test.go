@@ -151,7 +151,7 @@ func message(err error) string {
 // TestNoUsers: other objects use no configuration, in an event as in a list; a kind without a list
 // has no users to enqueue; and the index of a kind that is not watched is not used.
 func TestNoUsers(t *testing.T) {
-	p := newPort(t, bucket("a", "one", "", "main"), tenant("a", "main"))
+	p := newFixture(t, bucket("a", "one", "", "main"), tenant("a", "main"))
 	tr, tenants, buckets := p.tracker, group.WithKind("Tenant"), group.WithKind("Bucket")
 	tr.handler(t.Context(), tenants.GroupKind()).OnAdd(tenant("a", "main"), false)
 	if len(tr.index.configByUser) != 0 {
@@ -197,7 +197,7 @@ func TestAbsentKinds(t *testing.T) {
 	for _, none := range []Config{nil, (*Tenant)(nil)} {
 		var asked []any
 		f, err := newConfigKinds(Kinds{Namespaced: none, Cluster: &ClusterTenant{}},
-			recordingResolver{newPort(t), &asked})
+			recordingResolver{newFixture(t), &asked})
 		if err != nil || len(f) != 1 || len(asked) != 1 {
 			t.Errorf("%v: family %v, asked for %v, error %v", none, f, asked, err)
 		}
@@ -211,7 +211,7 @@ func (*malformed) DeepCopyObject() runtime.Object { return &Bucket{} }
 
 // TestMalformedKind: a kind whose copies are no configurations cannot be read.
 func TestMalformedKind(t *testing.T) {
-	p := newPort(t, tenant("a", "main"))
+	p := newFixture(t, tenant("a", "main"))
 	p.rs["Tenant"].kind = &kindInfo{gvk: group.WithKind("Tenant"), empty: &malformed{}}
 	if _, err := p.try(tenant("a", "main")); message(err) != "cannot get the ProviderConfig: a copy of "+
 		"*providerconfig.malformed is not a Config" {
@@ -248,7 +248,7 @@ func (f *failing) List(ctx context.Context, l client.ObjectList, o ...client.Lis
 func TestUsedForDeletionByAnyKind(t *testing.T) {
 	leaving := bucket("a", "two", "", "main")
 	leaving.Finalizers = []string{"example.org/held"}
-	p := newPort(t, leaving)
+	p := newFixture(t, leaving)
 	if err := p.Delete(t.Context(), leaving); err != nil {
 		t.Fatal(err)
 	}

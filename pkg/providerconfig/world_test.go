@@ -180,9 +180,9 @@ func clusterTenant(name string) *ClusterTenant {
 	return &ClusterTenant{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// A port is a reconciler for each kind, over an API server in memory whose writes
+// A fixture is a reconciler for each kind, over an API server in memory whose writes
 // are written down.
-type port struct {
+type fixture struct {
 	*testing.T
 
 	client.Client
@@ -214,9 +214,9 @@ func (c fakeCache) List(ctx context.Context, l client.ObjectList, o ...client.Li
 	return c.client.List(ctx, l, o...)
 }
 
-func newPort(t *testing.T, objects ...client.Object) *port {
+func newFixture(t *testing.T, objects ...client.Object) *fixture {
 	t.Helper()
-	p := &port{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), rs: map[string]*reconciler{}}
+	p := &fixture{T: t, clock: clocktesting.NewFakePassiveClock(time.Unix(1e9, 0)), rs: map[string]*reconciler{}}
 	p.restore(objects...)
 	f, err := newConfigKinds(kinds, p.Client)
 	if err != nil {
@@ -238,7 +238,7 @@ func newPort(t *testing.T, objects ...client.Object) *port {
 
 // restore puts another API server in the place of the one that there is. It has these
 // objects, with the versions that they come with.
-func (p *port) restore(objects ...client.Object) {
+func (p *fixture) restore(objects ...client.Object) {
 	p.Client = fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(objects...).
 		WithStatusSubresource(&Tenant{}, &ClusterTenant{}).
 		WithInterceptorFuncs(interceptor.Funcs{
@@ -274,7 +274,7 @@ func (p *port) restore(objects ...client.Object) {
 		}).Build()
 }
 
-func (p *port) write(what string, obj client.Object) error {
+func (p *fixture) write(what string, obj client.Object) error {
 	p.writes = append(p.writes, what+" "+obj.GetName())
 	if p.before != nil {
 		return p.before()
@@ -284,31 +284,31 @@ func (p *port) write(what string, obj client.Object) error {
 }
 
 // Live reads from the API server, whatever its cache shows.
-type apiServerReader struct{ port *port }
+type apiServerReader struct{ fixture *fixture }
 
 func (l apiServerReader) Get(ctx context.Context, k client.ObjectKey, obj client.Object, o ...client.GetOption) error {
-	l.port.gets++
-	stale := l.port.stale
-	l.port.stale = nil
-	defer func() { l.port.stale = stale }()
+	l.fixture.gets++
+	stale := l.fixture.stale
+	l.fixture.stale = nil
+	defer func() { l.fixture.stale = stale }()
 
-	return l.port.Get(ctx, k, obj, o...)
+	return l.fixture.Get(ctx, k, obj, o...)
 }
 
 func (l apiServerReader) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
-	return l.port.List(ctx, list, o...)
+	return l.fixture.List(ctx, list, o...)
 }
 
 // Event writes an event down.
-func (p *port) Event(obj runtime.Object, e event.Event) {
+func (p *fixture) Event(obj runtime.Object, e event.Event) {
 	p.events = append(p.events, string(e.Type)+" "+string(e.Reason)+" "+obj.(client.Object).GetName()+": "+e.Message)
 }
 
-// WithAnnotations returns the port.
-func (p *port) WithAnnotations(...string) event.Recorder { return p }
+// WithAnnotations returns the fixture.
+func (p *fixture) WithAnnotations(...string) event.Recorder { return p }
 
 // use adds a bucket, or changes its reference; the informer delivers it at once.
-func (p *port) use(b *Bucket) {
+func (p *fixture) use(b *Bucket) {
 	p.Helper()
 	old := &Bucket{}
 	if err := p.Get(p.Context(), client.ObjectKeyFromObject(b), old); err == nil {
@@ -322,7 +322,7 @@ func (p *port) use(b *Bucket) {
 	p.tracker.handler(p.Context(), group.WithKind("Bucket").GroupKind()).OnAdd(b, false)
 }
 
-func (p *port) sink(b *Bucket) {
+func (p *fixture) sink(b *Bucket) {
 	p.Helper()
 	if err := p.Client.Delete(p.Context(), b); err != nil {
 		p.Fatal(err)
@@ -331,7 +331,7 @@ func (p *port) sink(b *Bucket) {
 }
 
 // pass runs one pass over a configuration, which must succeed.
-func (p *port) pass(c Config) reconcile.Result {
+func (p *fixture) pass(c Config) reconcile.Result {
 	p.Helper()
 	result, err := p.try(c)
 	if err != nil {
@@ -341,7 +341,7 @@ func (p *port) pass(c Config) reconcile.Result {
 	return result
 }
 
-func (p *port) try(c Config) (reconcile.Result, error) {
+func (p *fixture) try(c Config) (reconcile.Result, error) {
 	p.Helper()
 	gvk, err := p.GroupVersionKindFor(c)
 	if err != nil {
@@ -354,7 +354,7 @@ func (p *port) try(c Config) (reconcile.Result, error) {
 }
 
 // load reads a configuration, and reports whether it exists.
-func (p *port) load(c Config) bool {
+func (p *fixture) load(c Config) bool {
 	p.Helper()
 	err := p.Get(p.Context(), client.ObjectKeyFromObject(c), c)
 	if gone.Ignore(err, c.GetName()) != nil {
@@ -364,7 +364,7 @@ func (p *port) load(c Config) bool {
 	return err == nil
 }
 
-func (p *port) remove(c Config) {
+func (p *fixture) remove(c Config) {
 	p.Helper()
 	if err := p.Client.Delete(p.Context(), c); err != nil {
 		p.Fatal(err)

@@ -50,7 +50,7 @@ type answer struct {
 }
 
 func request(name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "port", Name: name}}
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "apps", Name: name}}
 }
 
 func TestReconcile(t *testing.T) {
@@ -67,49 +67,49 @@ func TestReconcile(t *testing.T) {
 			reason: "A request within the limit passes, and is forgotten when it succeeded.",
 			steps:  []step{{name: "a"}},
 			want:   []answer{passed},
-			calls:  []string{"When test/port/a", "Forget test/port/a"},
+			calls:  []string{"When test/apps/a", "Forget test/apps/a"},
 		},
 		"InTime": {
 			reason: "One that was told to wait passes when its time has come, without being charged again.",
 			delays: []time.Duration{3 * time.Second, time.Hour},
 			steps:  []step{{name: "a"}, {after: 3 * time.Second, name: "a"}},
 			want:   []answer{{Wait: 3 * time.Second}, passed},
-			calls:  []string{"When test/port/a", "Forget test/port/a"},
+			calls:  []string{"When test/apps/a", "Forget test/apps/a"},
 		},
 		"Early": {
 			reason: "One that comes early waits for the rest, and is not charged again.",
 			delays: []time.Duration{3 * time.Second, time.Hour},
 			steps:  []step{{name: "a"}, {after: time.Second, name: "a"}, {after: 2 * time.Second, name: "a"}},
 			want:   []answer{{Wait: 3 * time.Second}, {Wait: 2 * time.Second}, passed},
-			calls:  []string{"When test/port/a", "Forget test/port/a"},
+			calls:  []string{"When test/apps/a", "Forget test/apps/a"},
 		},
 		"Late": {
 			reason: "A busy queue brings it late: it has waited long enough.",
 			delays: []time.Duration{3 * time.Second, time.Hour},
 			steps:  []step{{name: "a"}, {after: 50 * time.Minute, name: "a"}},
 			want:   []answer{{Wait: 3 * time.Second}, passed},
-			calls:  []string{"When test/port/a", "Forget test/port/a"},
+			calls:  []string{"When test/apps/a", "Forget test/apps/a"},
 		},
 		"Again": {
 			reason: "Having passed once buys no second pass.",
 			delays: []time.Duration{time.Second, 2 * time.Second},
 			steps:  []step{{name: "a"}, {after: time.Second, name: "a"}, {name: "a"}},
 			want:   []answer{{Wait: time.Second}, passed, {Wait: 2 * time.Second}},
-			calls:  []string{"When test/port/a", "Forget test/port/a", "When test/port/a"},
+			calls:  []string{"When test/apps/a", "Forget test/apps/a", "When test/apps/a"},
 		},
 		"Others": {
 			reason: "Others are asked for on their own.",
 			delays: []time.Duration{time.Second},
 			steps:  []step{{name: "a"}, {name: "b"}, {name: "a"}},
 			want:   []answer{{Wait: time.Second}, passed, {Wait: time.Second}},
-			calls:  []string{"When test/port/a", "When test/port/b", "Forget test/port/b"},
+			calls:  []string{"When test/apps/a", "When test/apps/b", "Forget test/apps/b"},
 		},
 		"Never": {
 			reason: "What a bucket that holds nothing answers is a day, not an overflow.",
 			delays: []time.Duration{math.MaxInt64},
 			steps:  []step{{name: "a"}, {after: time.Second, name: "a"}, {after: 24 * time.Hour, name: "a"}},
 			want:   []answer{{Wait: 24 * time.Hour}, {Wait: 24*time.Hour - time.Second}, passed},
-			calls:  []string{"When test/port/a", "Forget test/port/a"},
+			calls:  []string{"When test/apps/a", "Forget test/apps/a"},
 		},
 	}
 
@@ -157,17 +157,17 @@ func TestReconcileReturnsInner(t *testing.T) {
 		"Success": {
 			reason: "A success is forgotten.",
 			result: reconcile.Result{RequeueAfter: time.Minute},
-			calls:  []string{"When test/port/a", "Forget test/port/a"},
+			calls:  []string{"When test/apps/a", "Forget test/apps/a"},
 		},
 		"Failure": {
 			reason: "A failure is not: the limiter may count it.",
 			err:    errBoom,
-			calls:  []string{"When test/port/a"},
+			calls:  []string{"When test/apps/a"},
 		},
 		"Conflict": {
 			reason: "Requeue is how a failure is reported without an error.",
 			result: reconcile.Result{Requeue: true}, //nolint:staticcheck // The deprecated field is what is tested.
-			calls:  []string{"When test/port/a"},
+			calls:  []string{"When test/apps/a"},
 		},
 	}
 

@@ -116,7 +116,7 @@ func TestElsewhereRevealsNothing(t *testing.T) {
 	const canary = "canary-7h3f"
 	worlds := map[string][]client.Object{
 		"Nothing":  nil,
-		"Complete": {disk("b", "b", external(canary), labelled("side", canary), granted("z-"+canary))},
+		"Complete": {disk("b", "b", external(canary), labelled("zone", canary), granted("z-"+canary))},
 		"NotReady": {disk("b", "b")},
 		"Deleting": {disk("b", "b", external(canary), deleting)},
 	}

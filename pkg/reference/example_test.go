@@ -43,7 +43,7 @@ func (b *Instance) ResolveReferences(ctx context.Context, r client.Reader) error
 
 // An author's ResolveReferences waits for a referent that is not ready, and has its value in the next pass.
 func Example() {
-	main := &fake.Managed{ObjectMeta: metav1.ObjectMeta{Namespace: "port", Name: "main"}}
+	main := &fake.Managed{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "main"}}
 	c := test.NewMockClient()
 	c.MockGet = func(_ context.Context, _ client.ObjectKey, o client.Object) error {
 		*o.(*fake.Managed) = *main
@@ -54,10 +54,10 @@ func Example() {
 	// The reconciler does this; ResolveReferences only gets the reader.
 	tracker := reference.NewTracker(fake.SchemeWith(&fake.Managed{}))
 	instance := &Instance{DiskRef: &commonv1.NamespacedReference{Name: "main"}}
-	instance.SetNamespace("port")
+	instance.SetNamespace("apps")
 	instance.SetName("instance")
 	pass := func() error {
-		recorder := tracker.Reader(types.NamespacedName{Namespace: "port", Name: "instance"}, c)
+		recorder := tracker.Reader(types.NamespacedName{Namespace: "apps", Name: "instance"}, c)
 		err := instance.ResolveReferences(context.Background(), recorder)
 		recorder.Done(err)
 
@@ -72,7 +72,7 @@ func Example() {
 	fmt.Println(pass(), instance.Disk)
 	// Output:
 	// cannot resolve spec.disk:
-	//   waiting for Managed "port/main":
+	//   waiting for Managed "apps/main":
 	//   its external name, or the field that is referred to, is still empty
 	// true
 	// <nil> main-7

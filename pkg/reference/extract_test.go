@@ -16,13 +16,13 @@ type conditioned interface {
 }
 
 func TestField(t *testing.T) {
-	b := disk("a", "b", labelled("port.example.org/side", "lee"))
+	b := disk("a", "b", labelled("apps.example.org/zone", "east"))
 	b.Status = DiskStatus{
 		AtProvider: map[string]string{"arn": "arn:b"},
 		Depth:      2.5,
 		Length:     12,
 		Free:       new(false),
-		Posts:      []Post{{Name: "bow"}, {Name: "stern"}},
+		Posts:      []Post{{Name: "first"}, {Name: "second"}},
 	}
 
 	cases := map[string]struct {
@@ -34,8 +34,8 @@ func TestField(t *testing.T) {
 		"Whole":       {"A whole number is written as JSON does.", "status.length", "12"},
 		"Fraction":    {"So is a fraction.", "status.depth", "2.5"},
 		"Boolean":     {"False is a value.", "status.free", "false"},
-		"Index":       {"A list is indexed in brackets.", "status.posts[1].name", "stern"},
-		"KeyWithDots": {"A key with dots is in brackets.", "metadata.labels[port.example.org/side]", "lee"},
+		"Index":       {"A list is indexed in brackets.", "status.posts[1].name", "second"},
+		"KeyWithDots": {"A key with dots is in brackets.", "metadata.labels[apps.example.org/zone]", "east"},
 		"BracketKey":  {"Brackets do for any key.", "[status][atProvider][arn]", "arn:b"},
 		"Missing":     {"What is not there has no value.", "status.atProvider.id", ""},
 		"Beyond":      {"There is nothing below text.", "metadata.name.first", ""},

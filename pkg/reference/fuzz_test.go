@@ -39,7 +39,7 @@ func (d *die) yes() bool { return d.next()%2 == 1 }
 func (d *die) object(i int) client.Object {
 	s := []setting{
 		granted(pick(d, "", "a", "*", "z, a", " a ", "b", ",", "a*", "aa")),
-		labelled("side", pick(d, "lee", "windward")), labelled("note", canary),
+		labelled("zone", pick(d, "east", "west")), labelled("note", canary),
 	}
 	if !d.yes() {
 		s = append(s, external(fmt.Sprint(canary, "-", i)))
@@ -48,7 +48,7 @@ func (d *die) object(i int) client.Object {
 		s = append(s, deleting)
 	}
 	if d.yes() {
-		s = append(s, controlledBy("fleet"))
+		s = append(s, controlledBy("cluster"))
 	}
 	if d.next()%11 == 1 {
 		s = append(s, uid("self"))
@@ -86,7 +86,7 @@ func (d *die) request(name, namespace, label string) ResolutionRequest {
 			MatchControllerRef: pick(d, nil, new(true), new(false)),
 		}
 		if d.yes() {
-			req.Selector.MatchLabels = map[string]string{pick(d, "side", label): pick(d, "lee", "windward", label)}
+			req.Selector.MatchLabels = map[string]string{pick(d, "zone", label): pick(d, "east", "west", label)}
 		}
 	}
 
@@ -120,7 +120,7 @@ func checkValue(t *testing.T, from client.Object, objects []client.Object, value
 // panics, no value crosses a namespace without a grant, the response does not depend on the order of a list or on being
 // recorded, errors are bounded and reveal no values, and references that are resolved already are not read.
 func FuzzResolve(f *testing.F) {
-	f.Add([]byte{}, "x", "a", "side")
+	f.Add([]byte{}, "x", "a", "zone")
 	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1}, "../x", "b/c", "not a label")
 	f.Add([]byte("\x05a grant for b, and a star for everybody\x01\x01\x01\x00\x01\x02"), "", "..", "")
 	f.Add([]byte("\x06\x02\x01\x01\x01\x01\x01\x01\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01\x01"),
@@ -166,7 +166,7 @@ func checkWorld(t *testing.T, choices []byte, name, namespace, label string) {
 		}
 		objects[i] = o
 	}
-	from := pick[client.Object](&d, instance("a", "x", uid("self"), controlledBy("fleet")), disk("a", "x", uid("self")),
+	from := pick[client.Object](&d, instance("a", "x", uid("self"), controlledBy("cluster")), disk("a", "x", uid("self")),
 		network("x", uid("self")))
 	req := d.request(name, namespace, label)
 	w := newWorld(objects...)

@@ -275,9 +275,9 @@ func TestResolveReference(t *testing.T) {
 		},
 		"ClusterScoped": {
 			reason:  "A cluster-scoped referent has no namespace and needs no grant.",
-			objects: []client.Object{network("h", external("port"))},
+			objects: []client.Object{network("h", external("net-1"))},
 			req:     ResolutionRequest{Reference: refIn("b", "h", nil), To: toNetwork},
-			want:    "port",
+			want:    "net-1",
 			reads:   []string{"get Network /h"},
 		},
 		"FromClusterUnnamed": {
@@ -305,9 +305,9 @@ func TestResolveReference(t *testing.T) {
 		"ClusterToCluster": {
 			reason:  "Two cluster-scoped objects need neither namespace nor grant.",
 			from:    network("g"),
-			objects: []client.Object{network("h", external("port"))},
+			objects: []client.Object{network("h", external("net-1"))},
 			req:     ResolutionRequest{Reference: ref("h", nil), To: toNetwork},
-			want:    "port",
+			want:    "net-1",
 			reads:   []string{"get Network /h"},
 		},
 	}
@@ -359,10 +359,10 @@ func checkError(t *testing.T, reason string, err error, why Reason, want error) 
 
 func TestResolveSelector(t *testing.T) {
 	sheltered := func(p *commonv1.ReferencePolicy) *commonv1.NamespacedSelector {
-		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}, Policy: p}
+		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"zone": "east"}, Policy: p}
 	}
-	lee := labelled("side", "lee")
-	two := []client.Object{disk("a", "y", lee, external("Y")), disk("a", "x", lee, external("X")),
+	east := labelled("zone", "east")
+	two := []client.Object{disk("a", "y", east, external("Y")), disk("a", "x", east, external("X")),
 		disk("a", "w", external("W"))}
 
 	cases := map[string]struct {
@@ -437,7 +437,7 @@ func TestResolveSelector(t *testing.T) {
 		},
 		"NotReady": {
 			reason:  "The choice does not depend on who is ready; the error goes with it.",
-			objects: []client.Object{disk("a", "x", lee), disk("a", "y", lee, external("Y"))},
+			objects: []client.Object{disk("a", "x", east), disk("a", "y", east, external("Y"))},
 			req:     ResolutionRequest{Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"", ref("x", nil)},
 			why:     ReasonNoValue,
@@ -445,26 +445,26 @@ func TestResolveSelector(t *testing.T) {
 		},
 		"Deleting": {
 			reason: "What is being deleted is not chosen, though it was.",
-			objects: []client.Object{disk("a", "x", lee, external("X"), deleting),
-				disk("a", "y", lee, external("Y"))},
+			objects: []client.Object{disk("a", "x", east, external("X"), deleting),
+				disk("a", "y", east, external("Y"))},
 			req:   ResolutionRequest{Reference: ref("x", nil), Selector: sheltered(nil), To: toDisk},
 			want:  ResolutionResponse{"Y", ref("y", nil)},
 			reads: []string{"list Disk a"},
 		},
 		"NotSelf": {
 			reason:  "An object does not choose itself.",
-			from:    disk("a", "a", lee, external("A")),
-			objects: append(two, disk("a", "a", lee, external("A"))),
+			from:    disk("a", "a", east, external("A")),
+			objects: append(two, disk("a", "a", east, external("A"))),
 			req:     ResolutionRequest{Selector: sheltered(nil), To: toDisk},
 			want:    ResolutionResponse{"X", ref("x", nil)},
 			reads:   []string{"list Disk a"},
 		},
 		"SameController": {
 			reason: "It may have to have the same controller.",
-			from:   instance("a", "instance", controlledBy("fleet")),
+			from:   instance("a", "instance", controlledBy("cluster")),
 			objects: []client.Object{disk("a", "x", external("X")),
 				disk("a", "y", external("Y"), controlledBy("other")),
-				disk("a", "z", external("Z"), controlledBy("fleet"))},
+				disk("a", "z", external("Z"), controlledBy("cluster"))},
 			req: ResolutionRequest{
 				Selector: &commonv1.NamespacedSelector{MatchControllerRef: new(true)}, To: toDisk,
 			},
@@ -492,10 +492,10 @@ func TestResolveSelector(t *testing.T) {
 		},
 		"OtherNamespace": {
 			reason: "In another namespace only what is granted is seen, and the reference names the namespace.",
-			objects: []client.Object{disk("b", "x", lee, external("X")),
-				disk("b", "y", lee, external("Y"), granted("a")), disk("a", "a", lee, external("A"))},
+			objects: []client.Object{disk("b", "x", east, external("X")),
+				disk("b", "y", east, external("Y"), granted("a")), disk("a", "a", east, external("A"))},
 			req: ResolutionRequest{
-				Selector: &commonv1.NamespacedSelector{Namespace: "b", MatchLabels: map[string]string{"side": "lee"}},
+				Selector: &commonv1.NamespacedSelector{Namespace: "b", MatchLabels: map[string]string{"zone": "east"}},
 				To:       toDisk,
 			},
 			want:  ResolutionResponse{"Y", refIn("b", "y", nil)},
@@ -503,7 +503,7 @@ func TestResolveSelector(t *testing.T) {
 		},
 		"OtherNamespaceNotGranted": {
 			reason:  "What is not granted is as good as not there.",
-			objects: []client.Object{disk("b", "x", lee, external("X"))},
+			objects: []client.Object{disk("b", "x", east, external("X"))},
 			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toDisk},
 			why:     ReasonNoMatch,
 			reads:   []string{"list Disk b"},
@@ -527,7 +527,7 @@ func TestResolveSelector(t *testing.T) {
 			reason: "Labels that cannot exist are a mistake.",
 			req: ResolutionRequest{
 				Selector: &commonv1.NamespacedSelector{
-					MatchLabels: map[string]string{"side": "not a label"}, Policy: optional,
+					MatchLabels: map[string]string{"zone": "not a label"}, Policy: optional,
 				},
 				To: toDisk,
 			},
@@ -535,9 +535,9 @@ func TestResolveSelector(t *testing.T) {
 		},
 		"ClusterScoped": {
 			reason:  "Cluster-scoped referents are listed without a namespace.",
-			objects: []client.Object{network("h", external("port"))},
+			objects: []client.Object{network("h", external("net-1"))},
 			req:     ResolutionRequest{Selector: &commonv1.NamespacedSelector{Namespace: "b"}, To: toNetwork},
-			want:    ResolutionResponse{"port", ref("h", nil)},
+			want:    ResolutionResponse{"net-1", ref("h", nil)},
 			reads:   []string{"list Network "},
 		},
 		"FromCluster": {
@@ -570,7 +570,7 @@ func TestResolveSelector(t *testing.T) {
 }
 
 func TestResolveMultiple(t *testing.T) {
-	lee := labelled("side", "lee")
+	east := labelled("zone", "east")
 	refs := func(r ...*commonv1.NamespacedReference) (out []commonv1.NamespacedReference) {
 		for _, one := range r {
 			out = append(out, *one)
@@ -579,7 +579,7 @@ func TestResolveMultiple(t *testing.T) {
 		return out
 	}
 	selector := func(p *commonv1.ReferencePolicy) *commonv1.NamespacedSelector {
-		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}, Policy: p}
+		return &commonv1.NamespacedSelector{MatchLabels: map[string]string{"zone": "east"}, Policy: p}
 	}
 
 	cases := map[string]struct {
@@ -648,8 +648,8 @@ func TestResolveMultiple(t *testing.T) {
 		},
 		"Selected": {
 			reason: "A selector chooses all, by name.",
-			objects: []client.Object{disk("a", "y", lee, external("Y")), disk("a", "x", lee, external("X")),
-				disk("a", "w", external("W")), disk("b", "v", lee, external("V"))},
+			objects: []client.Object{disk("a", "y", east, external("Y")), disk("a", "x", east, external("X")),
+				disk("a", "w", external("W")), disk("b", "v", east, external("V"))},
 			req: MultiResolutionRequest{
 				References: refs(ref("gone", nil), ref("y", optional)), Selector: selector(nil),
 				To: toDisk,
@@ -659,7 +659,7 @@ func TestResolveMultiple(t *testing.T) {
 		},
 		"SelectedNotReady": {
 			reason:  "All that were chosen have to be ready.",
-			objects: []client.Object{disk("a", "y", lee), disk("a", "x", lee, external("X"))},
+			objects: []client.Object{disk("a", "y", east), disk("a", "x", east, external("X"))},
 			req:     MultiResolutionRequest{Selector: selector(nil), To: toDisk},
 			want:    MultiResolutionResponse{nil, refs(ref("x", nil), ref("y", nil))},
 			why:     ReasonNoValue,
@@ -667,7 +667,7 @@ func TestResolveMultiple(t *testing.T) {
 		},
 		"SelectedOptional": {
 			reason:  "If that is optional, those that are will do.",
-			objects: []client.Object{disk("a", "y", lee), disk("a", "x", lee, external("X"))},
+			objects: []client.Object{disk("a", "y", east), disk("a", "x", east, external("X"))},
 			req:     MultiResolutionRequest{Selector: selector(optional), To: toDisk},
 			want:    MultiResolutionResponse{[]string{"X"}, refs(ref("x", nil), ref("y", nil))},
 			reads:   []string{"list Disk a"},
@@ -723,7 +723,7 @@ func TestIncompleteRequest(t *testing.T) {
 
 // TestPlainReader: a reader that does not know scopes is enough: they are taken from the objects that it returns.
 func TestPlainReader(t *testing.T) {
-	w := newWorld(disk("a", "b", external("main")), disk("b", "b", external("other")), network("h", external("port")))
+	w := newWorld(disk("a", "b", external("main")), disk("b", "b", external("other")), network("h", external("net-1")))
 	r := NewAPIResolver(plainReader{w}, instance("a", "instance"))
 
 	got, err := r.Resolve(context.Background(), ResolutionRequest{Reference: ref("b", nil), To: toDisk})
@@ -772,7 +772,7 @@ func TestToIsOnlyAnExample(t *testing.T) {
 }
 
 func TestUnstructured(t *testing.T) {
-	w := newWorld(disk("a", "b", external("main"), labelled("side", "lee")))
+	w := newWorld(disk("a", "b", external("main"), labelled("zone", "east")))
 	u, l := &unstructured.Unstructured{}, &unstructured.UnstructuredList{}
 	u.SetGroupVersionKind(diskGVK)
 	l.SetGroupVersionKind(group.WithKind("DiskList"))
@@ -780,7 +780,7 @@ func TestUnstructured(t *testing.T) {
 
 	for name, req := range map[string]ResolutionRequest{
 		"Reference": {Reference: ref("b", nil)},
-		"Selector":  {Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}}},
+		"Selector":  {Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"zone": "east"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req.To, req.Extract = To{Managed: u,

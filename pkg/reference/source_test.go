@@ -254,7 +254,7 @@ func TestFirstReadAfterStart(t *testing.T) {
 		u := &unstructured.UnstructuredList{}
 		u.SetGroupVersionKind(group.WithKind("DiskList"))
 		rec := tr.Reader(instanceKey, newWorld())
-		if err := rec.List(ctx, u, client.MatchingLabels{"side": "lee"}); err != nil {
+		if err := rec.List(ctx, u, client.MatchingLabels{"zone": "east"}); err != nil {
 			t.Fatal(err)
 		}
 		rec.Done(nil)
@@ -265,7 +265,7 @@ func TestFirstReadAfterStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := &unstructured.Unstructured{}
-		read(disk("a", "x", labelled("side", "lee"), version("1")), diskGVK, x)
+		read(disk("a", "x", labelled("zone", "east"), version("1")), diskGVK, x)
 		informer.Update(x, x)
 		if diff := cmp.Diff([]string(nil), q.taken()); diff != "" {
 			t.Errorf("A resync has nothing to tell: -want, +got:\n%s", diff)

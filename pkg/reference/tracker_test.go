@@ -41,7 +41,7 @@ func woken(tr *Tracker, c change) []string {
 }
 
 func TestConcerned(t *testing.T) {
-	lee, windward := labelled("side", "lee"), labelled("side", "windward")
+	east, west := labelled("zone", "east"), labelled("zone", "west")
 	yes, no := []string{"a/instance"}, []string{}
 	get := func(r client.Reader) error {
 		return r.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "b"}, &Disk{})
@@ -49,7 +49,7 @@ func TestConcerned(t *testing.T) {
 	list := func(o ...client.ListOption) func(r client.Reader) error {
 		return func(r client.Reader) error { return r.List(context.Background(), &DiskList{}, o...) }
 	}
-	inLee := list(client.InNamespace("a"), client.MatchingLabels{"side": "lee"})
+	inLee := list(client.InNamespace("a"), client.MatchingLabels{"zone": "east"})
 
 	cases := map[string]struct {
 		reason  string
@@ -71,17 +71,17 @@ func TestConcerned(t *testing.T) {
 			[]client.Object{disk("a", "b", version("7"))}, get, change{old: disk("a", "b", version("7"))}, yes},
 		"OtherName":      {"Another object is not the one.", nil, get, change{new: disk("a", "c")}, no},
 		"OtherNamespace": {"Nor is a namesake elsewhere.", nil, get, change{new: disk("b", "b")}, no},
-		"Matches":        {"Something that matches was created.", nil, inLee, change{new: disk("a", "x", lee)}, yes},
+		"Matches":        {"Something that matches was created.", nil, inLee, change{new: disk("a", "x", east)}, yes},
 		"NoMatch": {"What never matched is no matter.", nil, inLee,
-			change{old: disk("a", "x", windward), new: disk("a", "x")}, no},
+			change{old: disk("a", "x", west), new: disk("a", "x")}, no},
 		"Begins": {"It begins to match.", nil, inLee,
-			change{old: disk("a", "x"), new: disk("a", "x", lee)}, yes},
+			change{old: disk("a", "x"), new: disk("a", "x", east)}, yes},
 		"Ceases": {"It ceases to match.", nil, inLee,
-			change{old: disk("a", "x", lee), new: disk("a", "x", windward)}, yes},
-		"MatchGone":      {"What matched is gone.", nil, inLee, change{old: disk("a", "x", lee)}, yes},
-		"MatchElsewhere": {"What matches elsewhere was not listed.", nil, inLee, change{new: disk("b", "x", lee)}, no},
-		"Everywhere": {"A list of all namespaces has all.", nil, list(client.MatchingLabels{"side": "lee"}),
-			change{new: disk("b", "x", lee)}, yes},
+			change{old: disk("a", "x", east), new: disk("a", "x", west)}, yes},
+		"MatchGone":      {"What matched is gone.", nil, inLee, change{old: disk("a", "x", east)}, yes},
+		"MatchElsewhere": {"What matches elsewhere was not listed.", nil, inLee, change{new: disk("b", "x", east)}, no},
+		"Everywhere": {"A list of all namespaces has all.", nil, list(client.MatchingLabels{"zone": "east"}),
+			change{new: disk("b", "x", east)}, yes},
 		"Everything": {"A list without a selector has everything.", nil, list(client.InNamespace("a")),
 			change{new: disk("a", "x")}, yes},
 	}
@@ -109,12 +109,12 @@ func TestClusterScopedEdges(t *testing.T) {
 	tr := NewTracker(testScheme())
 	rec := tr.Reader(instanceKey, newWorld())
 	_ = rec.Get(context.Background(), types.NamespacedName{Namespace: "a", Name: "h"}, &Network{})
-	_ = rec.List(context.Background(), &NetworkList{}, client.InNamespace("a"), client.MatchingLabels{"side": "lee"})
+	_ = rec.List(context.Background(), &NetworkList{}, client.InNamespace("a"), client.MatchingLabels{"zone": "east"})
 
 	gvk := group.WithKind("Network")
 	for name, c := range map[string]change{
 		"object": {gvk: gvk, new: network("h")},
-		"list":   {gvk: gvk, new: network("x", labelled("side", "lee"))},
+		"list":   {gvk: gvk, new: network("x", labelled("zone", "east"))},
 	} {
 		if len(tr.affectedOwners(c)) != 1 {
 			t.Errorf("%s: want one owner to be woken, got %v", name, tr.affectedOwners(c))
@@ -208,14 +208,14 @@ func TestErrorsPass(t *testing.T) {
 // TestNothingGrows: 10,000 owners that wait, follow, select and go leave nothing.
 func TestNothingGrows(t *testing.T) {
 	const owners = 10_000
-	w := newWorld(disk("a", "x", external("X"), version("1")), disk("a", "y", version("1"), labelled("side", "lee")))
+	w := newWorld(disk("a", "x", external("X"), version("1")), disk("a", "y", version("1"), labelled("zone", "east")))
 	tr := NewTracker(testScheme())
 
 	reqs := []ResolutionRequest{
 		{Reference: ref("x", always), To: toDisk},
 		{Reference: ref("y", nil), To: toDisk},
 		{Reference: ref("gone", nil), To: toDisk},
-		{Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"side": "lee"}}, To: toDisk},
+		{Selector: &commonv1.NamespacedSelector{MatchLabels: map[string]string{"zone": "east"}}, To: toDisk},
 		{CurrentValue: "X", Reference: ref("x", nil), To: toDisk},
 	}
 	for i := range owners {
@@ -229,7 +229,7 @@ func TestNothingGrows(t *testing.T) {
 		t.Errorf("want %d owners, those that read something, got %d", want, len(tr.owners))
 	}
 	if got := len(tr.affectedOwners(change{
-		gvk: diskGVK, new: disk("a", "y", version("2"), labelled("side", "lee")),
+		gvk: diskGVK, new: disk("a", "y", version("2"), labelled("zone", "east")),
 	})); got != 2*owners/len(reqs) {
 		t.Errorf("want %d owners to wait for y, got %d", 2*owners/len(reqs), got)
 	}

@@ -24,7 +24,7 @@ import (
 
 // The test's kinds: disks and instances in namespaces, networks outside of them.
 var (
-	group      = schema.GroupVersion{Group: "port.example.org", Version: "v1"}
+	group      = schema.GroupVersion{Group: "apps.example.org", Version: "v1"}
 	diskGVK    = group.WithKind("Disk")
 	instanceGK = schema.GroupKind{Group: group.Group, Kind: "Instance"}
 	diskGK     = diskGVK.GroupKind()
@@ -131,13 +131,13 @@ func version(v string) setting {
 }
 
 func deleting(o client.Object) {
-	o.SetFinalizers([]string{"port.example.org/attached"})
+	o.SetFinalizers([]string{"apps.example.org/attached"})
 	o.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
 }
 
 func controlledBy(u types.UID) setting {
 	return func(o client.Object) {
-		o.SetOwnerReferences([]metav1.OwnerReference{{UID: u, Name: "fleet", Controller: new(true)}})
+		o.SetOwnerReferences([]metav1.OwnerReference{{UID: u, Name: "cluster", Controller: new(true)}})
 	}
 }
 

@@ -39,10 +39,10 @@ func TestConditions(t *testing.T) {
 		"UpsertNew": {
 			reason: "One of another type goes to the end.",
 			change: func(cs *resource.Conditions) {
-				cs.UpsertCondition(at(now, commonv1.Condition{Type: "Moored"},
+				cs.UpsertCondition(at(now, commonv1.Condition{Type: "Attached"},
 					""))
 			},
-			want: resource.Conditions{stored[0], stored[1], at(now, commonv1.Condition{Type: "Moored"}, "")},
+			want: resource.Conditions{stored[0], stored[1], at(now, commonv1.Condition{Type: "Attached"}, "")},
 		},
 		"UpsertOtherMessage": {
 			reason: "Another message is no transition.",
@@ -92,18 +92,18 @@ func TestConditions(t *testing.T) {
 		"MessageNew": {
 			reason: "Without a condition of the type it is added whole.",
 			change: func(cs *resource.Conditions) {
-				cs.UpsertConditionMessage(at(now, commonv1.Condition{Type: "Moored"}, "aft"))
+				cs.UpsertConditionMessage(at(now, commonv1.Condition{Type: "Attached"}, "more"))
 			},
-			want: resource.Conditions{stored[0], stored[1], at(now, commonv1.Condition{Type: "Moored"}, "aft")},
+			want: resource.Conditions{stored[0], stored[1], at(now, commonv1.Condition{Type: "Attached"}, "more")},
 		},
 		"Join": {
 			reason: "Each of the others is upserted.",
 			change: func(cs *resource.Conditions) {
 				cs.JoinConditions(&resource.Conditions{at(now, commonv1.Available(), ""),
-					at(now, commonv1.Condition{Type: "Moored"}, "")})
+					at(now, commonv1.Condition{Type: "Attached"}, "")})
 			},
 			want: resource.Conditions{at(now, commonv1.Available(), ""), stored[1],
-				at(now, commonv1.Condition{Type: "Moored"}, "")},
+				at(now, commonv1.Condition{Type: "Attached"}, "")},
 		},
 		"JoinNil": {
 			reason: "Nothing to join changes nothing.",
@@ -117,7 +117,7 @@ func TestConditions(t *testing.T) {
 		},
 		"RemoveUnknown": {
 			reason: "There is nothing to remove.",
-			change: func(cs *resource.Conditions) { cs.RemoveCondition("Moored") },
+			change: func(cs *resource.Conditions) { cs.RemoveCondition("Attached") },
 			want:   stored,
 		},
 	}

@@ -22,11 +22,11 @@ func ExampleNewAPIFinalizer() {
 		return err
 	}
 
-	pearl := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pearl", UID: "6f96", ResourceVersion: "7"}}
+	data := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "data", UID: "6f96", ResourceVersion: "7"}}
 
 	f := resource.NewAPIFinalizer(c, "bucket.example.org")
-	fmt.Println(f.AddFinalizer(context.Background(), pearl), pearl.ResourceVersion)
-	fmt.Println(f.AddFinalizer(context.Background(), pearl)) // The object has it: nothing is sent.
+	fmt.Println(f.AddFinalizer(context.Background(), data), data.ResourceVersion)
+	fmt.Println(f.AddFinalizer(context.Background(), data)) // The object has it: nothing is sent.
 	// Output:
 	// {"metadata":{"uid":"6f96","resourceVersion":"7","finalizers":["bucket.example.org"]}}
 	// <nil> 8

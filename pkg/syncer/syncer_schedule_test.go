@@ -167,8 +167,8 @@ func newSchedule(t *testing.T, seed uint64, o syncer.Options) *schedule {
 // createOtherObjects creates objects in the other cluster: some with names that the
 // virtual cluster uses as well, and one with a name of its own.
 func (v *schedule) createOtherObjects() {
-	for _, key := range append([]types.NamespacedName{{Namespace: "ns", Name: "pirate"}}, pool...) {
-		if key.Name != "pirate" && v.rand.IntN(3) == 0 {
+	for _, key := range append([]types.NamespacedName{{Namespace: "ns", Name: "intruder"}}, pool...) {
+		if key.Name != "intruder" && v.rand.IntN(3) == 0 {
 			continue
 		}
 		m := &corev1.ConfigMap{ObjectMeta: metaOf(key), Data: map[string]string{"edit": "foe"}}

@@ -25,7 +25,7 @@ func ExampleMockClient() {
 	})
 
 	ctx, p := context.Background(), &corev1.Pod{}
-	fmt.Println(c.Get(ctx, client.ObjectKey{Name: "pearl"}, p), p.GetLabels())
+	fmt.Println(c.Get(ctx, client.ObjectKey{Name: "data"}, p), p.GetLabels())
 
 	// A patch is seen as an update with the object as it shall be.
 	p.SetLabels(map[string]string{"shard": "8"})

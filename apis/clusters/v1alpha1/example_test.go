@@ -12,7 +12,7 @@ import (
 
 func Example() {
 	c := clustersv1alpha1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "sea", Name: "east"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "east"},
 		Spec: clustersv1alpha1.ClusterSpec{SecretRef: &commonv1.LocalSecretKeySelector{
 			LocalSecretReference: commonv1.LocalSecretReference{Name: "east-admin"}, Key: "kubeconfig",
 		}},

@@ -115,8 +115,8 @@ func TestConstructors(t *testing.T) {
 			want: Condition{Type: "Synced", Status: "False", Reason: "ReconcileError"},
 		},
 		"WithMessage": {
-			got:  Unavailable().WithMessage("low tide"),
-			want: Condition{Type: "Ready", Status: "False", Reason: "Unavailable", Message: "low tide"},
+			got:  Unavailable().WithMessage("no backend"),
+			want: Condition{Type: "Ready", Status: "False", Reason: "Unavailable", Message: "no backend"},
 		},
 	}
 

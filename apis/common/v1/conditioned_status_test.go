@@ -107,13 +107,13 @@ func TestSetConditions(t *testing.T) {
 
 func TestSetConditionsFillsInTheTime(t *testing.T) {
 	began := time.Now()
-	s := NewConditionedStatus(Condition{Type: "Moored", Status: metav1.ConditionTrue, Reason: "Rope"})
+	s := NewConditionedStatus(Condition{Type: "Attached", Status: metav1.ConditionTrue, Reason: "InUse"})
 
 	if at := s.Conditions[0].LastTransitionTime; at.Time.Before(began) || at.After(time.Now()) {
 		t.Errorf("LastTransitionTime is %s, want the time of the call: a zero time cannot be stored", at)
 	}
 
-	s.SetConditions(Condition{Type: "Moored", Status: metav1.ConditionFalse, Reason: "Cut"})
+	s.SetConditions(Condition{Type: "Attached", Status: metav1.ConditionFalse, Reason: "Removed"})
 
 	if s.Conditions[0].LastTransitionTime.IsZero() {
 		t.Error("A condition that changed its status lost its time")
@@ -130,8 +130,8 @@ func TestGetCondition(t *testing.T) {
 	}{
 		"Set": {reason: "A condition comes back as it was set.", ct: TypeReady, want: at(1, 4, Creating())},
 		"Unset": {
-			reason: "Nothing is known about a type never set.", ct: "Moored",
-			want: Condition{Type: "Moored", Status: metav1.ConditionUnknown},
+			reason: "Nothing is known about a type never set.", ct: "Attached",
+			want: Condition{Type: "Attached", Status: metav1.ConditionUnknown},
 		},
 	}
 

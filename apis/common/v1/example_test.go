@@ -19,7 +19,7 @@ func Example() {
 
 	ready := status.GetCondition(commonv1.TypeReady)
 	fmt.Println(ready.Status, ready.Reason, ready.Message)
-	fmt.Println(status.GetCondition("Refuelled").Status)
+	fmt.Println(status.GetCondition("BackedUp").Status)
 	// Output:
 	// True Available the bucket is usable
 	// Unknown

@@ -308,7 +308,7 @@ func TestAsks(t *testing.T) {
 	}{
 		"Generation": {func(b *widget.Widget) { b.Generation++ }, true},
 		"Deleted":    {func(b *widget.Widget) { b.DeletionTimestamp = new(metav1.Now()) }, true},
-		"Label":      {func(b *widget.Widget) { b.Labels["fleet"] = "south" }, true},
+		"Label":      {func(b *widget.Widget) { b.Labels["zone"] = "south" }, true},
 		"Annotation": {func(b *widget.Widget) { b.Annotations["theirs"] = "x" }, true},
 		"Removed":    {func(b *widget.Widget) { delete(b.Annotations, "theirs too") }, true},
 		"Finalizer":  {func(b *widget.Widget) { b.Finalizers = append(b.Finalizers, "theirs") }, true},

@@ -47,8 +47,8 @@ type Status struct {
 func New(namespace, name string) *Widget {
 	return &Widget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
-			Labels: map[string]string{"bench": "widget", "fleet": "north"}},
-		Spec: Spec{Size: 1, Notes: slices.Repeat([]string{strings.Repeat("moored ", 33)}, 7)},
+			Labels: map[string]string{"bench": "widget", "zone": "north"}},
+		Spec: Spec{Size: 1, Notes: slices.Repeat([]string{strings.Repeat("widget ", 33)}, 7)},
 	}
 }
 

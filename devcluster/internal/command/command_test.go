@@ -100,7 +100,7 @@ func served(t *testing.T) (folder.Folder, *pki.Authority) {
 
 func TestKubeconfig(t *testing.T) {
 	f, authority := served(t)
-	code, out, stderr := call("kubeconfig", "--dir", string(f), "--user", "jane", "--group", "a,b", "--group", "crew",
+	code, out, stderr := call("kubeconfig", "--dir", string(f), "--user", "jane", "--group", "a,b", "--group", "admin",
 		"--ttl", "10m")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -114,8 +114,8 @@ func TestKubeconfig(t *testing.T) {
 	}
 	user := certificate(t, config.CertData)
 	if got := strings.Join(append([]string{user.Subject.CommonName}, user.Subject.Organization...),
-		" "); got != "jane a,b crew" {
-		t.Errorf("user and groups %q, want %q", got, "jane a,b crew")
+		" "); got != "jane a,b admin" {
+		t.Errorf("user and groups %q, want %q", got, "jane a,b admin")
 	}
 	if left := time.Until(user.NotAfter); left > 10*time.Minute || left < 9*time.Minute {
 		t.Errorf("valid for another %s, want ten minutes", left)

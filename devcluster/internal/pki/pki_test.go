@@ -224,7 +224,7 @@ func TestClient(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := a.Client("jane", []string{"crew", "dock"}, c.valid)
+			p, err := a.Client("jane", []string{"admin", "staff"}, c.valid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +232,7 @@ func TestClient(t *testing.T) {
 			if !got.NotAfter.Equal(c.end) {
 				t.Errorf("%s: valid until %s, want %s", c.reason, got.NotAfter, c.end)
 			}
-			if diff := cmp.Diff([]string{"jane", "crew", "dock"},
+			if diff := cmp.Diff([]string{"jane", "admin", "staff"},
 				append([]string{got.Subject.CommonName}, got.Subject.Organization...)); diff != "" {
 				t.Errorf("user and groups: -want, +got:\n%s", diff)
 			}

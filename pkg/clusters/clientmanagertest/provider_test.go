@@ -11,14 +11,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-var east = types.NamespacedName{Namespace: "sea", Name: "east"}
+var east = types.NamespacedName{Namespace: "apps", Name: "east"}
 
 func TestFakeClientProvider(t *testing.T) {
 	f := NewFakeClientProvider[*string](nil)
 	if _, _, err := f.GetK8sClient(types.NamespacedName{Name: "default"}); !errors.Is(err, clusters.ErrNotFound) {
 		t.Errorf("want %v, got %v", clusters.ErrNotFound, err)
 	}
-	if _, _, err := f.GetK8sClient(types.NamespacedName{Namespace: "sea"}); err == nil ||
+	if _, _, err := f.GetK8sClient(types.NamespacedName{Namespace: "apps"}); err == nil ||
 		err.Error() != "cluster key cannot be empty" {
 		t.Errorf("got %v", err)
 	}

@@ -111,7 +111,7 @@ func TestARetainedResourceNeedsNoCall(t *testing.T) {
 		"a deletion": (*pass).delete} {
 		w, c, above := newStored(bearing(nil), &objectState{},
 			WithNamespaceDeletionGuard()), &answeringClient{}, &aboveReader{going: true}
-		w.mg.SetNamespace("quay")
+		w.mg.SetNamespace("apps")
 		w.mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
 		w.r.cluster, w.gate, w.pass.external = above, gates.New(gates.WithClock(w.r.clock)), c
 		if err := do(w.pass, t.Context()); err != nil || !w.retained || len(c.called) > 0 {
@@ -120,7 +120,7 @@ func TestARetainedResourceNeedsNoCall(t *testing.T) {
 		if state := w.gate.State(); state.Calls > 0 || state.InFlight > 0 || w.permitted {
 			t.Errorf("%s: leave was given: %+v", name, state)
 		}
-		if asked := strings.Join(above.asked, "; "); asked != "/v1, Kind=Namespace /quay" {
+		if asked := strings.Join(above.asked, "; "); asked != "/v1, Kind=Namespace /apps" {
 			t.Errorf("%s: asked for %q", name, asked)
 		}
 	}
@@ -158,22 +158,22 @@ func TestAFenceIsAskedWhenThereIsLeave(t *testing.T) {
 
 // TestLeaveIsSharedByNamespaces verifies that throttled objects of one namespace are requeued one after the other.
 func TestLeaveIsSharedByNamespaces(t *testing.T) {
-	for name, after := range map[string]bool{"quay": true, "pier": false} {
+	for name, after := range map[string]bool{"apps": true, "jobs": false} {
 		mg := bearing(nil)
 		mg.SetNamespace(name)
 		p := passOf(mg, &objectState{})
 		p.priority, p.gate = lifecycle.Poll, gates.New(gates.WithClock(p.r.clock), gates.WithRate(0.1, 0.1, 0.1),
 			gates.WithMaxWait(0))
-		_, err := p.gate.Acquire(t.Context(), gates.Request{Namespace: "quay", Object: "uid-2"})
+		_, err := p.gate.Acquire(t.Context(), gates.Request{Namespace: "apps", Object: "uid-2"})
 		for range 5 { // until nothing is left
 			if err == nil {
-				_, err = p.gate.Acquire(t.Context(), gates.Request{Namespace: "quay", Object: "uid-2"})
+				_, err = p.gate.Acquire(t.Context(), gates.Request{Namespace: "apps", Object: "uid-2"})
 			}
 		}
 		first, ok := external.AsRetryAfter(err)
 		_, err = p.waitForPermit(t.Context(), false)
 		if second, held := external.AsRetryAfter(err); !ok || !held || (second > first) != after {
-			t.Errorf("an object in %s comes back after %s, and one in quay after %s", name, second, first)
+			t.Errorf("an object in %s comes back after %s, and one in apps after %s", name, second, first)
 		}
 	}
 }

@@ -22,13 +22,13 @@ func TestWhatIsNear(t *testing.T) {
 		stamp             Stamp
 		want              bool
 	}{
-		"here":            {"quay", "quay", "", true},
-		"elsewhere":       {"quay", "pier", "", false},
-		"by its stamp":    {"quay", "", "c/g/K/quay/info/u", true},
-		"elsewhere by it": {"quay", "", "c/g/K/pier/data/u", false},
-		"as is said":      {"quay", "quay", "c/g/K/pier/data/u", true},
-		"not as is said":  {"quay", "pier", "c/g/K/quay/data/u", false},
-		"nobody knows":    {"quay", "", "", false},
+		"here":            {"apps", "apps", "", true},
+		"elsewhere":       {"apps", "jobs", "", false},
+		"by its stamp":    {"apps", "", "c/g/K/apps/info/u", true},
+		"elsewhere by it": {"apps", "", "c/g/K/jobs/data/u", false},
+		"as is said":      {"apps", "apps", "c/g/K/jobs/data/u", true},
+		"not as is said":  {"apps", "jobs", "c/g/K/apps/data/u", false},
+		"nobody knows":    {"apps", "", "", false},
 		"cluster-scoped":  {"", "", "c/g/K//data/u", true},
 		"another name":    {"", "", "c/g/K//info/u", false},
 		"no stamp":        {"", "", "", false},
@@ -47,7 +47,7 @@ func TestWhatIsNear(t *testing.T) {
 // TestWhatIsAskedFor verifies that a restored object takes over the resource that its annotation names, with any
 // policy; and that a policy of the object precedes that of the provider.
 func TestWhatIsAskedFor(t *testing.T) {
-	const stamp = "c/g/K/quay/data/u"
+	const stamp = "c/g/K/apps/data/u"
 	for name, tc := range map[string]struct {
 		marks          map[string]string
 		found          Stamp
@@ -60,11 +60,11 @@ func TestWhatIsAskedFor(t *testing.T) {
 			meta.AnnotationKeyAdoptionPolicy: meta.AdoptionPolicyNever,
 			meta.AnnotationKeyRestoredFrom:   stamp,
 		}, stamp, lifecycle.AdoptForce, lifecycle.AdoptForce},
-		"from another": {map[string]string{meta.AnnotationKeyRestoredFrom: stamp}, "c/g/K/quay/data/v",
+		"from another": {map[string]string{meta.AnnotationKeyRestoredFrom: stamp}, "c/g/K/apps/data/v",
 			lifecycle.AdoptMatching, lifecycle.AdoptMatching},
 	} {
 		mg := bearing(tc.marks)
-		mg.SetNamespace("quay")
+		mg.SetNamespace("apps")
 		p := passOf(mg, &objectState{}, WithAdoptionPolicy(meta.AdoptionPolicyIfMatching))
 		p.r.of.Group, p.r.of.Kind = "g", "K"
 		p.observation = ExternalObservation{ResourceExists: true, Owner: OwnerOther, OwnerStamp: tc.found}
@@ -191,17 +191,17 @@ func TestWhyAPolicyIsNotAllowed(t *testing.T) {
 		owner     Owner
 		want      string
 	}{
-		"far": {nil, "quay", meta.AdoptionPolicyForce, OwnerOther,
+		"far": {nil, "apps", meta.AdoptionPolicyForce, OwnerOther,
 			`"force" takes over only what is known to belong to an object of the same namespace`},
 		"cluster": {nil, "", meta.AdoptionPolicyForce, OwnerOther,
 			`"force" takes over for a cluster-scoped object only what is known to belong to an object of the same kind ` +
 				`and name`},
-		"not listed": {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "quay",
+		"not listed": {[]ReconcilerOption{WithAllowedAdoptionPolicies(meta.AdoptionPolicyIfUnowned)}, "apps",
 			meta.AdoptionPolicyForce, OwnerOther, `"force" is not allowed by this provider`},
-		"of no use": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfUnowned,
+		"of no use": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "apps", meta.AdoptionPolicyIfUnowned,
 			OwnerOther, ""},
-		"nothing asked": {nil, "quay", "", OwnerOther, ""},
-		"does not match": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "quay", meta.AdoptionPolicyIfMatching,
+		"nothing asked": {nil, "apps", "", OwnerOther, ""},
+		"does not match": {[]ReconcilerOption{WithAllowedAdoptionPolicies()}, "apps", meta.AdoptionPolicyIfMatching,
 			OwnerNone, ""},
 	} {
 		mg := bearing(map[string]string{meta.AnnotationKeyAdoptionPolicy: tc.policy})

@@ -135,7 +135,7 @@ func TestTheContextOfARetainedObjectEnds(t *testing.T) {
 		"nobody can tell": {aboveReader: aboveReader{err: errors.New("boom")}},
 	} {
 		p := endingPass(WithDeletionGuard())
-		p.mg.SetNamespace("quay")
+		p.mg.SetNamespace("apps")
 		kind := schema.GroupVersionKind{Group: "g", Version: "v", Kind: "K"}
 		known := apimeta.NewDefaultRESTMapper(nil)
 		known.Add(kind, apimeta.RESTScopeNamespace)
@@ -203,7 +203,7 @@ func TestNothingIsCalledUnderAnUnknownLease(t *testing.T) {
 // concurrently.
 func TestTheCopyIsSlimmed(t *testing.T) {
 	in := &renamed{}
-	in.Namespace = "quay"
+	in.Namespace = "apps"
 	if out, err := slim(in, &labelSets{}); err != nil || in.times != 0 || out == any(in) {
 		t.Errorf("the object got a namespace %d times, error %v", in.times, err)
 	}

@@ -31,7 +31,7 @@ func holds[T comparable](t *testing.T, value T) {
 func TestCacheKeepsLittle(t *testing.T) {
 	read := func(name string) *fake.Managed { // as a decoder does: each string anew
 		m := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: strings.Clone("quay"),
+			Name: name, Namespace: strings.Clone("apps"),
 			Finalizers:    append(make([]string, 0, 8), strings.Clone(FinalizerName)),
 			Labels:        map[string]string{strings.Clone("label"): name},
 			Annotations:   map[string]string{strings.Clone("annotation"): name},
@@ -45,7 +45,7 @@ func TestCacheKeepsLittle(t *testing.T) {
 
 		return m
 	}
-	for _, text := range []string{"quay", FinalizerName, "label", "annotation"} {
+	for _, text := range []string{"apps", FinalizerName, "label", "annotation"} {
 		holds(t, text)
 	}
 	holds(t, commonv1.ConditionType("Ready"))
@@ -108,7 +108,7 @@ func TestCacheSharesLabels(t *testing.T) {
 
 		return kept
 	}
-	fleet := func(name string) map[string]string { return map[string]string{"fleet": name, "sea": "north"} }
+	fleet := func(name string) map[string]string { return map[string]string{"fleet": name, "zone": "north"} }
 	same := func(a, b map[string]string) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 	first := keep(fleet("one"))

@@ -51,7 +51,7 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 	set := gates.NewSet(gates.WithRate(0.1, 0.1, 0.1), gates.WithMaxWait(0))
 	for _, call := range []string{"Observe", "Update", "Delete"} {
 		mg := bearing(nil)
-		mg.SetNamespace("quay")
+		mg.SetNamespace("apps")
 		p := passOf(mg, &objectState{}, WithLimits(set))
 		p.connection = Connection{Name: call, Revision: "1"}
 		p.bindConnection()
@@ -71,7 +71,7 @@ func TestACallWithoutLeaveIsNotMade(t *testing.T) {
 			kept.called != nil || next.permitted {
 			t.Errorf("%s: it ended with %v after the calls %v", call, err, kept.called)
 		}
-		want := gates.Request{Namespace: "quay", Object: "uid-1"}
+		want := gates.Request{Namespace: "apps", Object: "uid-1"}
 		held := next.state.reservation
 		if held == nil || held.gate != next.gate || held.of.Namespace != want.Namespace ||
 			held.of.Object != want.Object {

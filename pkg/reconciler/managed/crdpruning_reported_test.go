@@ -97,18 +97,18 @@ func TestWhatAStatusCannotBeWrittenWithout(t *testing.T) {
 		answer    error
 		want      string // before the answer
 	}{
-		"Object":        {"the object was read a moment ago", "quay", kerrors.NewNotFound(volumes, "data"), kind},
+		"Object":        {"the object was read a moment ago", "apps", kerrors.NewNotFound(volumes, "data"), kind},
 		"Namesake":      {"its namespace has the same name", "data", kerrors.NewNotFound(volumes, "data"), kind},
-		"Namespace":     {"the namespace is gone", "quay", kerrors.NewNotFound(namespaces, "quay"), other},
+		"Namespace":     {"the namespace is gone", "apps", kerrors.NewNotFound(namespaces, "apps"), other},
 		"NamespaceOfIt": {"and has the name of the object", "data", kerrors.NewNotFound(namespaces, "data"), other},
-		"Else":          {"a webhook asks for its own", "quay", kerrors.NewNotFound(volumes, "quota"), other},
-		"Nothing":       {"the answer names nothing", "quay", kerrors.NewNotFound(volumes, ""), ""},
+		"Else":          {"a webhook asks for its own", "apps", kerrors.NewNotFound(volumes, "quota"), other},
+		"Nothing":       {"the answer names nothing", "apps", kerrors.NewNotFound(volumes, ""), ""},
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(nil), &objectState{})
 		p.r.of.Kind = "Volume"
 		p.mg.SetNamespace(tc.namespace)
-		const of = "quay/data cannot be written"
+		const of = "apps/data cannot be written"
 		err := p.withoutStatus(errors.Wrap(tc.answer, of))
 		if !strings.HasPrefix(err.Error(), tc.want) || !strings.HasSuffix(err.Error(), ": "+tc.answer.Error()) ||
 			tc.want == "" && err.Error() != of+": "+tc.answer.Error() || !errors.Is(err, tc.answer) {

@@ -44,9 +44,9 @@ func TestRetainByParent(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "g", Version: "v", Kind: "K"}
 	known := apimeta.NewDefaultRESTMapper(nil)
 	known.Add(kind, apimeta.RESTScopeNamespace)
-	const namespace, definition = "/v1, Kind=Namespace /quay", "apiextensions.k8s.io/v1, Kind=CustomResourceDefinition " +
+	const namespace, definition = "/v1, Kind=Namespace /apps", "apiextensions.k8s.io/v1, Kind=CustomResourceDefinition " +
 		"/ks.g"
-	absent := kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "quay")
+	absent := kerrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "apps")
 	cases := map[string]struct {
 		reason         string
 		namespace      string
@@ -58,21 +58,21 @@ func TestRetainByParent(t *testing.T) {
 		asked          string
 		events         int
 	}{
-		"Stays": {"nothing goes", "quay", false, false, aboveReader{mapper: known}, false, "",
+		"Stays": {"nothing goes", "apps", false, false, aboveReader{mapper: known}, false, "",
 			namespace + "; " + definition, 0},
-		"Goes": {"the namespace does", "quay", false, false, aboveReader{mapper: known, going: true}, true, "",
+		"Goes": {"the namespace does", "apps", false, false, aboveReader{mapper: known, going: true}, true, "",
 			namespace, 1},
-		"ToldBefore": {"it was told", "quay", false, true, aboveReader{mapper: known, going: true}, true, "",
+		"ToldBefore": {"it was told", "apps", false, true, aboveReader{mapper: known, going: true}, true, "",
 			namespace, 0},
-		"Known":   {"this pass knows", "quay", true, false, aboveReader{}, true, "", "", 0},
+		"Known":   {"this pass knows", "apps", true, false, aboveReader{}, true, "", "", 0},
 		"Cluster": {"it has no namespace", "", false, false, aboveReader{mapper: known}, false, "", definition, 0},
-		"Undefined": {"nobody knows the definition", "quay", false, false,
+		"Undefined": {"nobody knows the definition", "apps", false, false,
 			aboveReader{mapper: apimeta.NewDefaultRESTMapper(nil), going: true}, false,
 			"cannot tell the definition of the kind", "", 0},
-		"Fails": {"nobody can tell", "quay", false, false,
+		"Fails": {"nobody can tell", "apps", false, false,
 			aboveReader{mapper: known, going: true, err: errors.New("boom")}, false,
-			"cannot tell whether Namespace quay is being deleted: boom", namespace, 0},
-		"Gone": {"it is not there any more", "quay", false, false,
+			"cannot tell whether Namespace apps is being deleted: boom", namespace, 0},
+		"Gone": {"it is not there any more", "apps", false, false,
 			aboveReader{mapper: known, going: true, err: absent}, false,
 			"cannot tell whether CustomResourceDefinition ks.g", namespace + "; " + definition, 0},
 	}

@@ -205,11 +205,11 @@ func TestConnectionName(t *testing.T) {
 		ref       *commonv1.ProviderConfigReference
 		want      string
 	}{
-		"None":     {"quay", nil, "default"},
-		"Kindless": {"quay", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/quay/prod"},
-		"Kind": {"quay", &commonv1.ProviderConfigReference{Kind: "Harbour", Name: "prod"},
-			"Harbour/quay/prod"},
-		"Cluster": {"quay", &commonv1.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "prod"},
+		"None":     {"apps", nil, "default"},
+		"Kindless": {"apps", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/apps/prod"},
+		"Kind": {"apps", &commonv1.ProviderConfigReference{Kind: "StorageAccount", Name: "prod"},
+			"StorageAccount/apps/prod"},
+		"Cluster": {"apps", &commonv1.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "prod"},
 			"ClusterProviderConfig/prod"},
 		"ClusterScoped": {"", &commonv1.ProviderConfigReference{Name: "prod"}, "ProviderConfig/prod"},
 	}
@@ -227,18 +227,18 @@ func TestConnectionName(t *testing.T) {
 
 // TestStampNames verifies that a stamp identifies the original of a restored object, and its cluster.
 func TestStampNames(t *testing.T) {
-	const stamp = Stamp("c1/g/K/quay/data/u1")
+	const stamp = Stamp("c1/g/K/apps/data/u1")
 	for other, want := range map[Stamp]bool{
-		stamp: true, "c2/g/K/quay/data/u2": true, "c1/h/K/quay/data/u1": false, "c1/g/L/quay/data/u1": false,
-		"c1/g/K/pier/data/u1": false,
-		"c1/g/K/quay/info/u1": false, "c1/g/K/quay/data": false, "c1/g/K/quay/data/u1/x": false, "": false,
+		stamp: true, "c2/g/K/apps/data/u2": true, "c1/h/K/apps/data/u1": false, "c1/g/L/apps/data/u1": false,
+		"c1/g/K/jobs/data/u1": false,
+		"c1/g/K/apps/info/u1": false, "c1/g/K/apps/data": false, "c1/g/K/apps/data/u1/x": false, "": false,
 	} {
 		if stamp.names(other) != want || other.names(stamp) != want {
 			t.Errorf("%q names the same object: want %t", other, want)
 		}
 	}
-	if stamp.cluster() != "c1" || stamp.Namespace() != "quay" || Stamp("c1/g").cluster() != "" ||
-		Stamp("c1/g/K/quay").Namespace() != "" {
+	if stamp.cluster() != "c1" || stamp.Namespace() != "apps" || Stamp("c1/g").cluster() != "" ||
+		Stamp("c1/g/K/apps").Namespace() != "" {
 		t.Error("the cluster or the namespace of a stamp is another, or what is no stamp has one")
 	}
 }

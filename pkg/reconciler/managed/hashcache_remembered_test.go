@@ -41,8 +41,8 @@ func TestKeysAreDerivedOnce(t *testing.T) {
 
 // TestWhatCannotBeDerivedIsNotStored verifies that no hash is stored if the key cannot be derived.
 func TestWhatCannotBeDerivedIsNotStored(t *testing.T) {
-	for key, want := range map[string]string{"0badcafe": "quay/login/0badcafe", "": ""} {
-		if got := storedAs("quay/login", key); got != want {
+	for key, want := range map[string]string{"0badcafe": "apps/login/0badcafe", "": ""} {
+		if got := storedAs("apps/login", key); got != want {
 			t.Errorf("with the key %q: stored as %q, want %q", key, got, want)
 		}
 	}

@@ -241,8 +241,8 @@ func (r *objectRecorder) WithAnnotations(...string) event.Recorder { return r }
 
 // leaving returns a reconciler that remembers an object which leaves "vol-1", and one that leaves nothing.
 func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
-	r, key, quiet = passOf(bearing(nil), &objectState{}).r, types.NamespacedName{Namespace: "quay",
-		Name: "data"}, types.NamespacedName{Namespace: "quay", Name: "quiet"}
+	r, key, quiet = passOf(bearing(nil), &objectState{}).r, types.NamespacedName{Namespace: "apps",
+		Name: "data"}, types.NamespacedName{Namespace: "apps", Name: "quiet"}
 	r.objects, r.empty = records.New(func(*objectState) {}), reflect.TypeFor[fake.Managed]()
 	r.objects.Of(key, ownerUID).State = objectstate.State{
 		Object:   objectstate.Object{HadFinalizer: true},
@@ -316,7 +316,7 @@ func TestLeftoversOfADeletedObjectAreReported(t *testing.T) {
 			t.Fatalf("%s: told %v %v", name, reported.what, silent.what)
 		}
 		mg, _ := reported.of[0].(resource.Managed)
-		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "quay" ||
+		if kind := mg.GetObjectKind().GroupVersionKind().String(); mg.GetNamespace() != "apps" ||
 			mg.GetName() != "data" || mg.GetUID() != ownerUID || kind != "g/v1, Kind=K" {
 			t.Errorf("%s: told of %s %s/%s %s", name, kind, mg.GetNamespace(), mg.GetName(), mg.GetUID())
 		}

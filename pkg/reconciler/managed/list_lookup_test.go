@@ -70,7 +70,7 @@ type polled struct {
 
 func newPolled(options ...ReconcilerOption) polled {
 	mg := bearing(map[string]string{meta.AnnotationKeyExternalName: "vol-1"})
-	mg.SetNamespace("quay")
+	mg.SetNamespace("apps")
 	mg.SetFinalizers([]string{FinalizerName})
 	meta.SetExternalCreateSucceeded(mg, noon.Add(-time.Hour))
 	f := polled{
@@ -398,7 +398,7 @@ func TestNewListCache(t *testing.T) {
 	w := f.r.lists.Subscribe(f.member, noon)
 	w.Begun(func() {}, noon)
 	keys, ok := w.Changed("vol-1", noon)
-	if diff := cmp.Diff([]listcache.Key{{Name: "other"}, {Namespace: "quay", Name: "data"}}, keys); diff != "" || !ok {
+	if diff := cmp.Diff([]listcache.Key{{Name: "other"}, {Namespace: "apps", Name: "data"}}, keys); diff != "" || !ok {
 		t.Errorf("of the name are, -want +got:\n%s", diff)
 	}
 	f.connection = Connection{Name: "m", Revision: "2"}

@@ -163,7 +163,7 @@ func TestTheContextsOfRequestsEnd(t *testing.T) {
 	c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfManaged{})
 	r := madeWith()
 	r.cluster = c
-	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil ||
+	if err := r.list(t.Context(), "apps", map[types.NamespacedName]resource.Managed{}); err == nil ||
 		c.context.Err() == nil {
 		t.Errorf("error %v, the context goes on: %v", err, c.context)
 	}

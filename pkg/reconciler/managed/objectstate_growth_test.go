@@ -35,9 +35,9 @@ import (
 // manyObjects are how many come and go in TestNothingGrowsWithObjects: what is kept of each shows with a few thousand.
 var manyObjects = flag.Int("objects", 10_000, "how many objects come and go")
 
-// A fleet is a reconciler with everything switched on that may remember an
+// A growthWorld is a reconciler with everything switched on that may remember an
 // object, and what is outside of it.
-type fleet struct {
+type growthWorld struct {
 	*testing.T
 
 	server   *memoryServer
@@ -48,18 +48,18 @@ type fleet struct {
 	handler  reconcile.Reconciler
 
 	mu         sync.Mutex
-	afloat     map[types.UID]bool // what exists outside
+	existing   map[types.UID]bool // what exists outside
 	lists      int
 	to         managed.ExternalNotifications
 	subscribed int
 }
 
-func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
+func newGrowthWorld(t *testing.T, o ...managed.ReconcilerOption) *growthWorld {
 	t.Helper()
-	f := &fleet{
+	f := &growthWorld{
 		T: t, server: newMemoryServer(), clock: testclock.NewFakePassiveClock(moment),
 		registry: prometheus.NewRegistry(),
-		afloat:   map[types.UID]bool{},
+		existing: map[types.UID]bool{},
 	}
 	f.cache = &laggingCache{memoryServer: f.server, shown: map[client.ObjectKey]*lateShow{}}
 	m := &fake.Manager{Client: f.cache, Scheme: fake.SchemeWith(&fullResource{})}
@@ -68,7 +68,7 @@ func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 		managed.WithExternalConnecter(managed.ExternalConnectorFn(func(context.Context,
 			resource.Managed) (managed.ExternalClient, error) {
 			return listingClient{managed.ExternalClientFns{
-				ObserveFn: f.observe, CreateFn: f.create, UpdateFn: answers(nil), DeleteFn: f.scuttle,
+				ObserveFn: f.observe, CreateFn: f.create, UpdateFn: answers(nil), DeleteFn: f.delete,
 			}, f}, nil
 		})),
 		managed.WithClock(f.clock), managed.WithMetricsRegisterer(f.registry), managed.WithKstatusConditions(),
@@ -79,13 +79,13 @@ func newFleet(t *testing.T, o ...managed.ReconcilerOption) *fleet {
 			func(context.Context, resource.Managed, managed.ConnectionDetails) (bool, error) { return true, nil })),
 	}, o...)
 	f.r = managed.NewReconciler(m, resource.ManagedKind(fake.GVK(&fullResource{})), options...)
-	f.server.put(&fullResource{ObjectMeta: metav1.ObjectMeta{Namespace: "harbour", Name: "escort", UID: "escort"}})
+	f.server.put(&fullResource{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "source", UID: "source"}})
 	f.handler = ratelimiter.New("fleet", f.r, ratelimiter.NewGlobal(1<<30))
 
 	return f
 }
 
-// A laggingCache is the shelf as a cache shows it: an object with the label "lags" is
+// A laggingCache is the server as a cache shows it: an object with the label "lags" is
 // shown as it was before, as often as the label says, whenever it has changed.
 type laggingCache struct {
 	*memoryServer
@@ -146,19 +146,19 @@ func (c *laggingCache) shows(key client.ObjectKey) bool {
 	return c.shown[key] != nil
 }
 
-// A lookout can list what is afloat.
+// A listingClient lists the external resources that exist.
 type listingClient struct {
 	managed.ExternalClientFns
 
-	fleet *fleet
+	world *growthWorld
 }
 
 func (l listingClient) ListPage(context.Context, string) (page managed.ExternalListPage, err error) {
-	l.fleet.mu.Lock()
-	defer l.fleet.mu.Unlock()
-	l.fleet.lists++
-	for uid := range l.fleet.afloat {
-		page.Items = append(page.Items, managed.ListedResource{ExternalName: "berth-of-vessel-" +
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	l.world.lists++
+	for uid := range l.world.existing {
+		page.Items = append(page.Items, managed.ListedResource{ExternalName: "disk-of-object-" +
 			strings.TrimPrefix(string(uid), "uid-")})
 	}
 
@@ -167,11 +167,12 @@ func (l listingClient) ListPage(context.Context, string) (page managed.ExternalL
 
 func (l listingClient) ObserveListed(ctx context.Context, mg resource.Managed,
 	_ any) (managed.ExternalObservation, error) {
-	return l.fleet.observe(ctx, mg)
+	return l.world.observe(ctx, mg)
 }
 
-// Subscribe subscribes to the changes of the fleet.
-func (f *fleet) Subscribe(_ context.Context, _ resource.Managed, to managed.ExternalNotifications) (func(), error) {
+// Subscribe subscribes to the changes of the external resources.
+func (f *growthWorld) Subscribe(_ context.Context, _ resource.Managed,
+	to managed.ExternalNotifications) (func(), error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.to, f.subscribed = to, f.subscribed+1
@@ -184,7 +185,7 @@ func (f *fleet) Subscribe(_ context.Context, _ resource.Managed, to managed.Exte
 }
 
 // watch begins the notifications.
-func (f *fleet) watch() {
+func (f *growthWorld) watch() {
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.ShutDown() // it takes nothing: passes are made by hand
 	if err := f.r.Notifications().Start(f.Context(), q); err != nil {
@@ -193,55 +194,55 @@ func (f *fleet) watch() {
 }
 
 // notify notifies of a change, sometimes late.
-func (f *fleet) notify(i int) {
+func (f *growthWorld) notify(i int) {
 	f.mu.Lock()
 	to := f.to
 	f.mu.Unlock()
 	if to == nil {
 		return
 	}
-	to.Changed(fmt.Sprintf("berth-of-vessel-%d", i), fmt.Sprintf("stranger-%d", i))
+	to.Changed(fmt.Sprintf("disk-of-object-%d", i), fmt.Sprintf("stranger-%d", i))
 	if i%100 == 0 {
 		to.Interrupted()
 		to.Resumed()
 	}
 }
 
-func (f *fleet) is(mg resource.Managed) bool {
+func (f *growthWorld) is(mg resource.Managed) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	return f.afloat[mg.GetUID()]
+	return f.existing[mg.GetUID()]
 }
 
-func (f *fleet) observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
+func (f *growthWorld) observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	o := managed.ExternalObservation{ResourceExists: f.is(mg), ResourceUpToDate: mg.GetLabels()["differs"] == ""}
 	if o.ResourceExists {
 		mg.SetConditions(commonv1.Available())
 	}
 	if o.ResourceExists && mg.GetLabels()["secret"] != "" {
-		o.ConnectionDetails = managed.ConnectionDetails{"berth": []byte(mg.GetName())}
+		o.ConnectionDetails = managed.ConnectionDetails{"password": []byte(mg.GetName())}
 	}
 
 	return o, nil
 }
 
-func (f *fleet) create(_ context.Context, mg resource.Managed) error {
+func (f *growthWorld) create(_ context.Context, mg resource.Managed) error {
 	if mg.GetLabels()["fails"] != "" {
-		return external.NotCreated(fmt.Errorf("no berth for %s", mg.GetName()))
+		return external.NotCreated(fmt.Errorf("no capacity for %s", mg.GetName()))
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.afloat[mg.GetUID()] = true
-	meta.SetExternalName(mg, "berth-of-"+mg.GetName())
+	f.existing[mg.GetUID()] = true
+	meta.SetExternalName(mg, "disk-of-"+mg.GetName())
 
 	return nil
 }
 
-func (f *fleet) scuttle(_ context.Context, mg resource.Managed) error {
+func (f *growthWorld) delete(_ context.Context, mg resource.Managed) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.afloat, mg.GetUID())
+	delete(f.existing, mg.GetUID())
 
 	return nil
 }
@@ -273,8 +274,8 @@ var lives = []life{
 		changed: func(v *fullResource) { v.Annotations = nil },
 	},
 	{
-		made:    func(v *fullResource) { v.Spec.Escort = "escort" },
-		changed: func(v *fullResource) { v.Spec.Escort = "nobody" },
+		made:    func(v *fullResource) { v.Spec.Source = "source" },
+		changed: func(v *fullResource) { v.Spec.Source = "missing" },
 	},
 	{
 		made:    func(v *fullResource) { v.Spec.Policies = commonv1.ManagementPolicies{} },
@@ -288,8 +289,8 @@ var lives = []life{
 
 // live leads the life of one object, from its making to the pass that finds it
 // gone.
-func (f *fleet) live(i int, life life) {
-	key := client.ObjectKey{Namespace: "harbour", Name: fmt.Sprintf("vessel-%d", i)}
+func (f *growthWorld) live(i int, life life) {
+	key := client.ObjectKey{Namespace: "apps", Name: fmt.Sprintf("object-%d", i)}
 	v := &fullResource{ObjectMeta: metav1.ObjectMeta{
 		Namespace: key.Namespace, Name: key.Name, UID: types.UID(fmt.Sprintf("uid-%d", i)),
 		Generation: 1,
@@ -317,7 +318,7 @@ func (f *fleet) live(i int, life life) {
 		v.SetDeletionTimestamp(&deletion)
 		if life.vanishes {
 			v.SetFinalizers(nil)
-			_ = f.scuttle(f.Context(), v) // it never fails
+			_ = f.delete(f.Context(), v) // it never fails
 		}
 	})
 	f.expectGone(key)
@@ -325,7 +326,7 @@ func (f *fleet) live(i int, life life) {
 
 // expectGone makes passes over an object that is deleted, as often as a cache that lags
 // makes necessary, and the one that finds it gone.
-func (f *fleet) expectGone(key client.ObjectKey) {
+func (f *growthWorld) expectGone(key client.ObjectKey) {
 	const most = 10
 	f.pass(key)
 	for n := 0; f.cache.shows(key) && n < most; n++ {
@@ -337,7 +338,7 @@ func (f *fleet) expectGone(key client.ObjectKey) {
 	f.pass(key)
 }
 
-func (f *fleet) change(key client.ObjectKey, change func(*fullResource)) {
+func (f *growthWorld) change(key client.ObjectKey, change func(*fullResource)) {
 	v, ok := f.server.get(key).DeepCopyObject().(*fullResource)
 	if !ok {
 		f.Errorf("%s is gone", key)
@@ -349,13 +350,13 @@ func (f *fleet) change(key client.ObjectKey, change func(*fullResource)) {
 	f.server.put(v)
 }
 
-func (f *fleet) pass(key client.ObjectKey) {
+func (f *growthWorld) pass(key client.ObjectKey) {
 	_, _ = f.handler.Reconcile(f.Context(), reconcile.Request{NamespacedName: key}) // failures are part of life
 }
 
 // weigh returns what the process holds: objects that are remembered, time series,
 // goroutines, and bytes on the heap.
-func (f *fleet) weigh() (remembered, series, goroutines int, heap uint64) {
+func (f *growthWorld) weigh() (remembered, series, goroutines int, heap uint64) {
 	f.Helper()
 	families, err := f.registry.Gather()
 	if err != nil {
@@ -372,17 +373,17 @@ func (f *fleet) weigh() (remembered, series, goroutines int, heap uint64) {
 	return f.r.Remembered(), series, runtime.NumGoroutine(), m.HeapAlloc
 }
 
-// calm waits until there are at most that many goroutines, because ending ones need time. After a while it gives
+// settle waits until there are at most that many goroutines, because ending ones need time. After a while it gives
 // up.
-func calm(most int) {
+func settle(most int) {
 	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > most && time.Now().Before(end); {
 		<-time.After(10 * time.Millisecond)
 	}
 }
 
-// voyage lets objects come and go, from one number to another, each with the
+// run lets objects come and go, from one number to another, each with the
 // life that is chosen for it.
-func (f *fleet) voyage(from, to int, choose func(i int) life) {
+func (f *growthWorld) run(from, to int, choose func(i int) life) {
 	const batch, workers = 1000, 4
 	for ; from < to; from += batch {
 		var group sync.WaitGroup
@@ -408,18 +409,18 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 		case i%10 == 0:
 			return lives[i/10%len(lives)]
 		case i%10 == 5:
-			return life{made: func(v *fullResource) { v.Spec.Escort = "escort" }}
+			return life{made: func(v *fullResource) { v.Spec.Source = "source" }}
 		default:
 			return life{}
 		}
 	}
 	limits := limit.NewSet(limit.WithRate(1e9, 1e9, 1e9))
-	f := newFleet(t, managed.WithLimits(limits), managed.WithBulkObservation(0))
+	f := newGrowthWorld(t, managed.WithLimits(limits), managed.WithBulkObservation(0))
 	f.watch()
-	f.voyage(0, *manyObjects/5, choose)
+	f.run(0, *manyObjects/5, choose)
 	_, series, goroutines, heap := f.weigh()
-	f.voyage(*manyObjects/5, *manyObjects, choose)
-	calm(goroutines)
+	f.run(*manyObjects/5, *manyObjects, choose)
+	settle(goroutines)
 	remembered, seriesNow, goroutinesNow, heapNow := f.weigh()
 	if there := metric(t, f.registry, "moorage_managed_resource_exists"); remembered != 0 || there != 0 {
 		t.Errorf("%d objects are remembered and %v counted, and there are none", remembered, there)
@@ -441,16 +442,16 @@ func TestNothingGrowsWithObjects(t *testing.T) {
 // TestEveryLifeIsForgotten lets objects of every life come and go past a change
 // log.
 func TestEveryLifeIsForgotten(t *testing.T) {
-	f := newFleet(t, managed.WithChangeLog(changelog.SinkFunc(func(context.Context,
+	f := newGrowthWorld(t, managed.WithChangeLog(changelog.SinkFunc(func(context.Context,
 		changelog.Entry) error {
 		return nil
 	})))
 	all := append(slices.Clone(lives), lagging("1"), lagging("6"))
 	choose := func(i int) life { return all[i%len(all)] }
-	f.voyage(0, 50, choose)
+	f.run(0, 50, choose)
 	_, series, goroutines, _ := f.weigh()
-	f.voyage(50, 200, choose)
-	calm(goroutines)
+	f.run(50, 200, choose)
+	settle(goroutines)
 	remembered, seriesNow, goroutinesNow, _ := f.weigh()
 	if late := len(f.cache.shown); late > 0 {
 		t.Errorf("%d objects are still shown that are gone", late)

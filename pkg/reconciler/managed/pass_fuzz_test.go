@@ -76,7 +76,7 @@ func newMemoryServer() *memoryServer {
 }
 
 func notThere(key client.ObjectKey) error {
-	return kerrors.NewNotFound(schema.GroupResource{Resource: "vessels"}, key.Name)
+	return kerrors.NewNotFound(schema.GroupResource{Resource: "resources"}, key.Name)
 }
 
 // become makes o the same as another object of its type.
@@ -191,8 +191,8 @@ func (j *judge) client() managed.ExternalClientFns {
 
 func (j *judge) observe(_ context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	j.calls = append(j.calls, "Observe")
-	if v, ok := mg.(*fullResource); ok && j.facts.fillsIn() && v.Spec.Tonnage == 0 {
-		v.Spec.Tonnage = 7
+	if v, ok := mg.(*fullResource); ok && j.facts.fillsIn() && v.Spec.Size == 0 {
+		v.Spec.Size = 7
 	}
 
 	return managed.ExternalObservation{
@@ -313,7 +313,7 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 	if after == nil || before == nil {
 		return
 	}
-	for _, c := range after.(*fullResource).Status.Conditions { // the shelf holds vessels only
+	for _, c := range after.(*fullResource).Status.Conditions { // the server holds this type only
 		if !before.GetCondition(c.Type).Equal(c) && (len(c.Message) > 1024 || !utf8.ValidString(c.Message)) {
 			j.Errorf("condition %s with a message of %d bytes", c.Type, len(c.Message))
 		}
@@ -366,7 +366,7 @@ func FuzzDecision(f *testing.F) {
 			`"moorage.dev/create-attempt":"a"}}}`,
 		`{"metadata":{"annotations":{"krateo.io/paused":"true","krateo.io/management-policy":"observe"}},` +
 			`"spec":{"managementPolicies":[]}}`,
-		`{"spec":{"managementPolicies":["Observe","Create"],"tonnage":1},"status":{"conditions":[{"type":"Ready",` +
+		`{"spec":{"managementPolicies":["Observe","Create"],"size":1},"status":{"conditions":[{"type":"Ready",` +
 			`"status":"True"}]}}`,
 		`{"metadata":{"generation":-1,"annotations":{"moorage.dev/poll-interval":"1ns"}},` +
 			`"status":{"observedGeneration":9,"lastHandledReconcileAt":"x"}}`,
@@ -382,7 +382,7 @@ func FuzzDecision(f *testing.F) {
 		if json.Unmarshal(object, v) != nil {
 			return // no API server has such an object
 		}
-		v.Name, v.Namespace, v.UID = "pearl", "harbour", "uid-1"
+		v.Name, v.Namespace, v.UID = "data", "apps", "uid-1"
 		judged(t, v, facts(outside))
 	})
 }
@@ -398,7 +398,7 @@ func TestRandomObjects(t *testing.T) {
 		moment.Add(-time.Hour).Format(time.RFC3339), "never"}
 	for range *randomObjects {
 		v := &fullResource{ObjectMeta: metav1.ObjectMeta{
-			Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: random.Int64N(3),
+			Name: "data", Namespace: "apps", UID: "uid-1", Generation: random.Int64N(3),
 		}}
 		for key, value := range map[string]string{
 			meta.AnnotationKeyExternalCreatePending:   pick(times...),
@@ -456,7 +456,7 @@ func FuzzAnnotations(f *testing.F) {
 	f.Fuzz(func(t *testing.T, pending, succeeded, failed, attempt, abandoned, name, interval, policy string,
 		outside uint16) {
 		v := &fullResource{ObjectMeta: metav1.ObjectMeta{
-			Name: "pearl", Namespace: "harbour", UID: "uid-1", Generation: 1,
+			Name: "data", Namespace: "apps", UID: "uid-1", Generation: 1,
 		}}
 		for key, value := range map[string]string{
 			meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,

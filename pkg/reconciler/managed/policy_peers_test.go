@@ -149,7 +149,7 @@ func onePass(t *testing.T, set commonv1.ManagementPolicies, management, orphan, 
 			"missing": nowhere, "differs": differs, "unset": initialized(found), "deleted": found,
 		}[state]
 		if v, ok := mg.(*fullResource); ok && o.ResourceLateInitialized {
-			v.Spec.Tonnage = 7
+			v.Spec.Size = 7
 		}
 
 		return o, nil
@@ -233,13 +233,13 @@ func TestPollIntervals(t *testing.T) {
 // TestNamesOfObjectsAsExternalNames is the initializer that other runtimes have
 // by default.
 func TestNamesOfObjectsAsExternalNames(t *testing.T) {
-	for existing, want := range map[string]string{"": "pearl", "old": "old"} {
+	for existing, want := range map[string]string{"": "data", "old": "old"} {
 		var stored string
 		peerCase{
 			external: scripted("Create", nowhere, found),
 			options:  []managed.ReconcilerOption{managed.WithInitializers(managed.NameAsExternalName{}), updater(nil)},
 			object: func(v *fullResource) {
-				v.SetName("pearl")
+				v.SetName("data")
 				meta.AddAnnotations(v, pairs(meta.AnnotationKeyExternalName, existing))
 			},
 			stored: func(o client.Object) error {
@@ -277,7 +277,7 @@ func TestReconcilerChangeLogs(t *testing.T) {
 		for _, refused := range []error{nil, errBoom} {
 			t.Run(fmt.Sprintf("%s/%v", call, refused), func(t *testing.T) {
 				var entries []changelog.Entry
-				g := newGallery(t, managed.WithProvider("harbour", "v1"))
+				g := newGallery(t, managed.WithProvider("provider-storage", "v1"))
 				tc.arrange(g)
 				g.o = append(g.o, managed.WithChangeLog(changelog.SinkFunc(func(_ context.Context,
 					e changelog.Entry) error {
@@ -291,7 +291,7 @@ func TestReconcilerChangeLogs(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				want := changelog.Entry{
-					Time: g.clock.Now(), Provider: "harbour", ProviderVersion: "v1",
+					Time: g.clock.Now(), Provider: "provider-storage", ProviderVersion: "v1",
 					GroupVersionKind: schema.GroupVersionKind(volume.SnapshotKind),
 					Namespace:        key.Namespace, Name: key.Name, UID: "uid-1", ExternalName: tc.name,
 					Operation: tc.operation,

@@ -23,7 +23,7 @@ func TestWhatACallTakesAwayIsPutBack(t *testing.T) {
 			meta.AnnotationKeyExternalName: "vol-1", meta.AnnotationKeyCreateAttempt: ownDone,
 			theirs: "a",
 		})
-		mg.Namespace, mg.ResourceVersion, mg.Finalizers = "quay", "7", []string{"example.org/held", FinalizerName}
+		mg.Namespace, mg.ResourceVersion, mg.Finalizers = "apps", "7", []string{"example.org/held", FinalizerName}
 		change(mg)
 
 		return mg
@@ -49,7 +49,7 @@ func TestWhatACallTakesAwayIsPutBack(t *testing.T) {
 		"Empties": {"it decodes an answer into the object", as,
 			func(mg *fake.Managed) { mg.ObjectMeta = metav1.ObjectMeta{} }, as, true},
 		"Name":      {"the object is another", as, func(mg *fake.Managed) { mg.Name = "info" }, as, true},
-		"Namespace": {"or elsewhere", as, func(mg *fake.Managed) { mg.Namespace = "pier" }, as, true},
+		"Namespace": {"or elsewhere", as, func(mg *fake.Managed) { mg.Namespace = "jobs" }, as, true},
 		"UID":       {"or a later one", as, func(mg *fake.Managed) { mg.UID = "uid-2" }, as, true},
 		"Goes":      {"it is not deleted", as, func(mg *fake.Managed) { mg.DeletionTimestamp = &going }, as, true},
 		"Stays": {"it is deleted", func(mg *fake.Managed) { mg.DeletionTimestamp = &going },

@@ -28,8 +28,8 @@ type fullResource struct {
 	Spec struct {
 		Policies commonv1.ManagementPolicies    `json:"managementPolicies"`
 		Secret   *commonv1.LocalSecretReference `json:"writeConnectionSecretToRef,omitempty"`
-		Tonnage  int                            `json:"tonnage,omitempty"`
-		Escort   string                         `json:"escort,omitempty"` // another fullResource, whose tonnage it has
+		Size     int                            `json:"size,omitempty"`
+		Source   string                         `json:"source,omitempty"` // another fullResource, whose size it has
 	} `json:"spec"`
 	Status struct {
 		commonv1.ConditionedStatus `json:",inline"`
@@ -65,14 +65,14 @@ func (v *fullResource) GetWriteConnectionSecretToReference() *commonv1.LocalSecr
 }
 
 func (v *fullResource) ResolveReferences(ctx context.Context, r client.Reader) error {
-	if v.Spec.Escort == "" {
+	if v.Spec.Source == "" {
 		return nil
 	}
-	escort := &fullResource{}
-	if err := r.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: v.Spec.Escort}, escort); err != nil {
+	source := &fullResource{}
+	if err := r.Get(ctx, client.ObjectKey{Namespace: v.Namespace, Name: v.Spec.Source}, source); err != nil {
 		return err
 	}
-	v.Spec.Tonnage = escort.Spec.Tonnage
+	v.Spec.Size = source.Spec.Size
 
 	return nil
 }
@@ -217,7 +217,7 @@ func scripted(calls string, o ...managed.ExternalObservation) managed.ExternalCl
 				o = o[1:]
 			}
 			if v, ok := mg.(*fullResource); ok && now.ResourceLateInitialized {
-				v.Spec.Tonnage = 7
+				v.Spec.Size = 7
 			}
 
 			return now, nil
@@ -317,7 +317,7 @@ func keeps(c peerCase, upToDate commonv1.Condition) peerCase {
 
 // filled is the case of an object in which it is noted that a field was filled in.
 func (c peerCase) filled() peerCase {
-	c.ours.Annotations = map[string]string{meta.AnnotationKeyLateInitialized: "spec/tonnage"}
+	c.ours.Annotations = map[string]string{meta.AnnotationKeyLateInitialized: "spec/size"}
 	c.why += " Which fields were filled in is noted, so that who unsets one wins."
 
 	return c
@@ -384,7 +384,7 @@ var peerCases = map[string]peerCase{
 		reason: "a creation under a name of our own choice may be repeated",
 		object: func(v *fullResource) {
 			meta.SetExternalCreatePending(v, moment)
-			meta.SetExternalName(v, "pearl")
+			meta.SetExternalName(v, "data")
 		},
 		external: scripted("Create", nowhere, found),
 		options:  []managed.ReconcilerOption{authors(nil, nil), managed.WithDeterministicExternalName(true)},
@@ -392,11 +392,11 @@ var peerCases = map[string]peerCase{
 			Requeue: true, Conditions: conditions(commonv1.Creating(), commonv1.ReconcileSuccess()),
 			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark,
 				meta.AnnotationKeyExternalCreateSucceeded, mark,
-				meta.AnnotationKeyExternalName, "pearl"),
+				meta.AnnotationKeyExternalName, "data"),
 		},
 		ours: &reportedState{
 			RequeueAfter: seconds(60), Conditions: conditions(commonv1.ReconcileSuccess(), matched()),
-			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalName, "pearl"),
+			Annotations: pairs(meta.AnnotationKeyExternalCreatePending, mark, meta.AnnotationKeyExternalName, "data"),
 		},
 		why: whyNamed,
 	},

@@ -43,11 +43,11 @@ func TestWhatWasFoundIsRemembered(t *testing.T) {
 // TestRestoredFrom verifies that the takeover is offered for a resource of an object of the same place only.
 func TestRestoredFrom(t *testing.T) {
 	for found, want := range map[Stamp]bool{
-		"there/g/K/quay/data/uid-0": true, "there/g/K/quay/data/uid-1": false, "there/g/K/quay/data/other-uid-1": true,
-		"there/g/K/pier/data/uid-0": false, "": false,
+		"there/g/K/apps/data/uid-0": true, "there/g/K/apps/data/uid-1": false, "there/g/K/apps/data/other-uid-1": true,
+		"there/g/K/jobs/data/uid-0": false, "": false,
 	} {
 		mg := bearing(nil)
-		mg.SetNamespace("quay")
+		mg.SetNamespace("apps")
 		p := passOf(mg, &objectState{})
 		p.r.of.Group, p.r.of.Kind = "g", "K"
 		p.observation.OwnerStamp = found

@@ -262,7 +262,7 @@ func TestNothingIsLeftOfAGatedKind(t *testing.T) {
 		synctest.Wait()
 		pace := g.made.Value().Pace()
 		for range 3 * event.DefaultBurst {
-			pace.Event(&corev1.Pod{}, event.Normal("Moored", "tied up"))
+			pace.Event(&corev1.Pod{}, event.Normal("Attached", "in use"))
 		}
 		g.serves(false)
 		reported := g.gm.recorded.Load()

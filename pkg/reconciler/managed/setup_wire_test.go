@@ -71,7 +71,7 @@ func TestWaitingEventsEndWithTheController(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			r.pace.Event(&corev1.Pod{}, event.Normal("Moored", "tied up"))
+			r.pace.Event(&corev1.Pod{}, event.Normal("Attached", "in use"))
 		}
 		if d.reported != 1 {
 			t.Errorf("%d were told at once", d.reported)

@@ -23,7 +23,7 @@ func TestAFailedUndoCreateIsReported(t *testing.T) {
 		var wrote []string
 		p, _, _ := newWriting(func(*fake.Managed) error { return another },
 			WithRecorder(notebook{name: "all", wrote: &wrote}))
-		p.mg.SetNamespace("quay")
+		p.mg.SetNamespace("apps")
 		p.r.guards.namespace, p.r.cluster = true, &aboveReader{going: true}
 		asked := &removal{answers: []error{nil}}
 		p.created, p.external = true, asked

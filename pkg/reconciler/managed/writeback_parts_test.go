@@ -114,14 +114,14 @@ func TestAnAPIServerThatIsAskedAfterARestore(t *testing.T) {
 		c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfManaged{})
 		r := madeWith()
 		r.cluster = c
-		if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err != nil {
+		if err := r.list(t.Context(), "apps", map[types.NamespacedName]resource.Managed{}); err != nil {
 			t.Fatal(err)
 		}
 		d := &missingRecord{key: types.NamespacedName{Name: "data"}, state: &objectState{}}
 		if r.writeRecord(t.Context(), d) || d.err == nil || d.done || d.current != nil {
 			t.Errorf("what cannot be read is %+v", d)
 		}
-		want := []client.ListOptions{{Namespace: "quay", Limit: 500}, {Namespace: "quay", Limit: 500, Continue: "next"}}
+		want := []client.ListOptions{{Namespace: "apps", Limit: 500}, {Namespace: "apps", Limit: 500, Continue: "next"}}
 		if diff := cmp.Diff(want, c.lists); diff != "" {
 			t.Errorf("lists, -want, +got:\n%s", diff)
 		}
@@ -175,7 +175,7 @@ func TestAListThatCannotBeRead(t *testing.T) {
 	c.scheme.AddKnownTypeWithName(of.GroupVersion().WithKind(of.Kind+"List"), &listOfNothing{})
 	r := madeWith()
 	r.cluster = c
-	if err := r.list(t.Context(), "quay", map[types.NamespacedName]resource.Managed{}); err == nil ||
+	if err := r.list(t.Context(), "apps", map[types.NamespacedName]resource.Managed{}); err == nil ||
 		len(c.lists) != 1 {
 		t.Errorf("it ended with %v after %d pages", err, len(c.lists))
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	var mg resource.Managed = &fake.Managed{ObjectMeta: metav1.ObjectMeta{Name: "pearl"}}
+	var mg resource.Managed = &fake.Managed{ObjectMeta: metav1.ObjectMeta{Name: "data"}}
 
 	mg.SetConditions(commonv1.Available())
 	fmt.Println(mg.GetName(), mg.GetCondition(commonv1.TypeReady).Reason)
@@ -19,6 +19,6 @@ func Example() {
 	m := &fake.Manager{Scheme: fake.SchemeWith(&fake.Managed{})}
 	fmt.Println(m.GetScheme().Recognizes(fake.GVK(mg)))
 	// Output:
-	// pearl Available
+	// data Available
 	// true
 }

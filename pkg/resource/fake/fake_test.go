@@ -24,7 +24,7 @@ var (
 
 func TestManagedJSON(t *testing.T) {
 	m := &Managed{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
-	m.SetConditions(commonv1.Condition{Type: "Ready", Status: "True", Reason: "Moored",
+	m.SetConditions(commonv1.Condition{Type: "Ready", Status: "True", Reason: "Attached",
 		LastTransitionTime: metav1.Unix(0, 0)})
 
 	got, err := json.Marshal(m)
@@ -33,7 +33,7 @@ func TestManagedJSON(t *testing.T) {
 	}
 
 	want := `{"metadata":{"name":"m"},"status":{"conditions":[{"type":"Ready","status":"True",` +
-		`"lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Moored"}]}}`
+		`"lastTransitionTime":"1970-01-01T00:00:00Z","reason":"Attached"}]}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -97,7 +97,7 @@ func TestConditioned(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 
-	if got := c.GetCondition("Moored").Status; got != metav1.ConditionUnknown {
+	if got := c.GetCondition("Attached").Status; got != metav1.ConditionUnknown {
 		t.Errorf("A condition never set is %s", got)
 	}
 }
@@ -136,7 +136,7 @@ func TestManager(t *testing.T) {
 		t.Error("The manager is not elected")
 	}
 
-	e := event.Normal("Moored", "100%", "a", "b")
+	e := event.Normal("Attached", "100%", "a", "b")
 	event.NewRecorder(m.GetEventRecorder("x")).Event(&Managed{}, e)
 	event.NewAPIRecorder(m.GetEventRecorderFor("x")).Event(&Managed{}, e)
 

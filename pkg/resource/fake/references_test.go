@@ -13,7 +13,7 @@ func TestReferencers(t *testing.T) {
 		t.Error("There is a reference that nobody set")
 	}
 
-	ref := corev1.ObjectReference{Name: "pearl"}
+	ref := corev1.ObjectReference{Name: "data"}
 	m.SetResourceReference(&ref)
 	e.SetEnvironmentConfigReferences([]corev1.ObjectReference{ref})
 

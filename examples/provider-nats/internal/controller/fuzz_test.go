@@ -252,8 +252,8 @@ func live(t *testing.T, scheme *runtime.Scheme, kind controller.Kind, mg resourc
 	}
 
 	finalizers := slices.DeleteFunc(mg.GetFinalizers(), func(name string) bool { return name == "" })
-	mg.SetName("pearl")
-	mg.SetNamespace("harbour")
+	mg.SetName("data")
+	mg.SetNamespace("apps")
 	mg.SetGenerateName("")
 	mg.SetUID("")
 	mg.SetResourceVersion("")

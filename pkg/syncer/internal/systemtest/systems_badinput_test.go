@@ -49,7 +49,7 @@ func TestBadInput(t *testing.T) {
 			reason: "With its ownership annotations the object exceeds the size limit of the host.",
 			widget: func(f *testSyncer) *widget {
 				b := newWidget(f.ns, "a", 12)
-				b.Object["spec"].(map[string]any)["cargo"] = strings.Repeat("x", 1572864-700)
+				b.Object["spec"].(map[string]any)["payload"] = strings.Repeat("x", 1572864-700)
 				return b
 			},
 			event: "too large",

@@ -68,7 +68,7 @@ func TestManyObjects(t *testing.T) {
 	parallel(t, func(ctx context.Context, i int) error {
 		b := newWidget(f.target, names.PhysicalName(fmt.Sprintf("widget-%d", i), f.ns), 0)
 		return hostPlane.api.Status().Patch(
-			ctx, b, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`)))
+			ctx, b, client.RawPatch("application/merge-patch+json", []byte(`{"status":{"ready":true}}`)))
 	})
 	wait.Until(t, "all statuses are up", func() bool {
 		return countWithStatus(widgets(t, tenantPlane.api, f.ns)) == *objects
@@ -189,7 +189,7 @@ func (f *testSyncer) floor(names translate.Names) {
 	image := func(i int) *widget {
 		return newWidget(f.target, names.PhysicalName(fmt.Sprintf("floor-%d", i), f.ns), 12)
 	}
-	status := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"afloat":true}}`))
+	status := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"ready":true}}`))
 
 	begin := time.Now()
 	parallel(f.T, func(ctx context.Context, i int) error {
@@ -250,7 +250,7 @@ func text(b *widget) string {
 func countWithStatus(all []widget) int {
 	n := 0
 	for _, b := range all {
-		if yes, _, _ := unstructured.NestedBool(b.Object, "status", "afloat"); yes {
+		if yes, _, _ := unstructured.NestedBool(b.Object, "status", "ready"); yes {
 			n++
 		}
 	}

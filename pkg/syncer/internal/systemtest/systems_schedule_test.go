@@ -73,7 +73,7 @@ func newSchedule(t *testing.T, seed uint64) *schedule {
 		o.HostDeletion = syncer.BeforeVirtual
 	}
 	v := &schedule{
-		testSyncer: newTestSyncer(t, "tides", o), rand: rand.New(rand.NewPCG(seed, 7)), foreign: map[types.UID]string{},
+		testSyncer: newTestSyncer(t, "seeds", o), rand: rand.New(rand.NewPCG(seed, 7)), foreign: map[types.UID]string{},
 		edits: 1,
 	}
 	twin := "b-x-" + v.ns // "a" in it has the host name of "a-x-b" in ns
@@ -132,7 +132,7 @@ func (v *schedule) step() {
 	case n < 34:
 		v.onImage(func(b *widget) error {
 			return hostPlane.api.Patch(
-				v.Context(), b, merge(`{"metadata":{"labels":{"stray":"x"}},"spec":{"length":1,"cargo":"contraband"}}`))
+				v.Context(), b, merge(`{"metadata":{"labels":{"stray":"x"}},"spec":{"length":1,"payload":"changed"}}`))
 		})
 	case n < 36:
 		v.onImage(func(b *widget) error { return hostPlane.api.Delete(v.Context(), b) })
@@ -153,7 +153,7 @@ func (v *schedule) crash(p *controlPlane) {
 	if err := p.Kill(); err != nil {
 		v.Fatal(err)
 	}
-	// Whatever becomes of this voyage: the next one needs the server.
+	// Whatever becomes of this schedule, the next one needs the server.
 	defer func() {
 		v.Helper()
 		wait.Until(v.T, "the server is back", func() bool { return p.Restart(v.Context()) == nil })

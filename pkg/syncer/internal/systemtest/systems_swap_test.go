@@ -223,7 +223,7 @@ func (o *outage) fillOther(p *controlPlane) {
 	if err := p.api.Create(o.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: o.ns}}); err != nil {
 		o.Fatal(err)
 	}
-	for _, name := range []string{"widget-0", "pirate"} {
+	for _, name := range []string{"widget-0", "intruder"} {
 		wait.Until(o.T, "the other one has widgets", func() bool {
 			return p.api.Create(o.Context(), newWidget(o.ns, name, 66)) == nil
 		})

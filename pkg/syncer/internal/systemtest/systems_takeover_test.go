@@ -261,7 +261,7 @@ func (c *changeover) forth() {
 	}
 	c.before.passes()
 	image := c.imageOf("plain")
-	if err := host.Status().Patch(c.Context(), image, merge(`{"status":{"afloat":true}}`)); err != nil {
+	if err := host.Status().Patch(c.Context(), image, merge(`{"status":{"ready":true}}`)); err != nil {
 		c.Fatal(err)
 	}
 	c.changes(host, c.imageOf("hosted"), `{"metadata":{"annotations":{"example.org/slot":"7"}}}`)

@@ -299,7 +299,7 @@ func widgetCRD() *apiextensionsv1.CustomResourceDefinition {
 					Type: "object",
 					Properties: map[string]apiextensionsv1.JSONSchemaProps{
 						"spec": {Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-							"length": {Type: "integer", Minimum: new(1.0)}, "cargo": {Type: "string"}, "parts": anything,
+							"length": {Type: "integer", Minimum: new(1.0)}, "payload": {Type: "string"}, "parts": anything,
 						}},
 						"status": anything,
 					},

@@ -15,8 +15,8 @@ const (
 // begin is the beginning of a round of the connection.
 var begin = roundOf("line", time.Unix(1_000_000, 0), round)
 
-// crew returns objects a, b and c of one connection.
-func crew(t *testing.T) (r *Cache, a, b, c *Member) {
+// threeMembers returns objects a, b and c of one connection.
+func threeMembers(t *testing.T) (r *Cache, a, b, c *Member) {
 	t.Helper()
 	r = New(round, fresh, begin.Add(-1))
 	join := func(name string) *Member {
@@ -129,7 +129,7 @@ func TestConsult(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, a, b, c := crew(t)
+			r, a, b, c := threeMembers(t)
 			tc.given(t, r, a, b, c)
 			if diff := cmp.Diff(tc.want, r.Lookup(b, begin.Add(tc.after))); diff != "" {
 				t.Errorf("\n%s\nConsult(): -want +got\n%s", tc.reason, diff)
@@ -140,7 +140,7 @@ func TestConsult(t *testing.T) {
 
 // TestAListIsContinued verifies that the next object continues a list where the last one stopped.
 func TestAListIsContinued(t *testing.T) {
-	r, a, b, _ := crew(t)
+	r, a, b, _ := threeMembers(t)
 	turn := r.Lookup(a, begin).Listing
 	turn.Add("x-b", "early")
 	turn.Advance("2", begin)
@@ -158,7 +158,7 @@ func TestAListIsContinued(t *testing.T) {
 
 // TestAListThatDoesNotEnd verifies that a list with endless pages is stopped.
 func TestAListThatDoesNotEnd(t *testing.T) {
-	r, a, _, _ := crew(t)
+	r, a, _, _ := threeMembers(t)
 	turn := r.Lookup(a, begin).Listing
 	if _, ok := turn.Advance("again", begin); !ok {
 		t.Error("a second page is no mistake")
@@ -192,7 +192,7 @@ func TestAListThatDoesNotEnd(t *testing.T) {
 
 // TestAlignPoll verifies that healthy objects are aligned shortly after the round of their connection begins.
 func TestAlignPoll(t *testing.T) {
-	r, a, _, _ := crew(t)
+	r, a, _, _ := threeMembers(t)
 	aligned := func(now, due time.Time, random float64) time.Time {
 		at, _ := r.AlignPoll("line", now, due, 0, random)
 
@@ -230,7 +230,7 @@ type sub struct{ ended int }
 func (s *sub) end() { s.ended++ }
 
 func TestWatch(t *testing.T) {
-	r, a, b, c := crew(t)
+	r, a, b, c := threeMembers(t)
 	later := begin.Add(time.Second)
 	w := r.Subscribe(a, begin)
 	if w == nil || r.Subscribe(b, begin) != nil {
@@ -298,7 +298,7 @@ func TestWatch(t *testing.T) {
 // TestASubscriptionThatComesTooLate verifies that nothing is left behind, whatever happens while a subscription is
 // being made.
 func TestASubscriptionThatComesTooLate(t *testing.T) {
-	r, a, b, c := crew(t)
+	r, a, b, c := threeMembers(t)
 	w := r.Subscribe(a, begin)
 	w.Interrupted()
 	var first sub
@@ -323,7 +323,7 @@ func TestASubscriptionThatComesTooLate(t *testing.T) {
 
 // TestMoving verifies that an object that moves to another connection or name leaves nothing behind.
 func TestMoving(t *testing.T) {
-	r, a, b, c := crew(t)
+	r, a, b, c := threeMembers(t)
 	made(t, r, a, begin, []string{"x-a", "x-b", "x-c"})
 	for i := range 100 {
 		for _, p := range []*Member{a, b, c} {

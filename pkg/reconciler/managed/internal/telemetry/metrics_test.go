@@ -61,39 +61,39 @@ func TestEachCallIsTimedFromItsOwnStart(t *testing.T) {
 		call.End(c.err)
 	}
 	h.expect("during the pass", map[string]string{
-		`passes_in_flight{kind="Boat.harbour.example.org"}`: "1",
-		`pass_seconds{kind="Boat.harbour.example.org"}`:     "0 in 0s",
+		`passes_in_flight{kind="Bucket.storage.example.org"}`: "1",
+		`pass_seconds{kind="Bucket.storage.example.org"}`:     "0 in 0s",
 	})
 	pass.End("creating", errors.New("boom"))
 	label := func(name, step string) string {
-		return fmt.Sprintf(`external_step_%s{kind="Boat.harbour.example.org",step=%q}`, name, step)
+		return fmt.Sprintf(`external_step_%s{kind="Bucket.storage.example.org",step=%q}`, name, step)
 	}
 	h.expect("after it", map[string]string{
-		label("seconds", "connect"):                                        "1 in 1s",
-		label("seconds", "observe"):                                        "2 in 3s",
-		label("seconds", "create"):                                         "1 in 100s",
-		label("seconds", "update"):                                         "0 in 0s",
-		label("seconds", "delete"):                                         "0 in 0s",
-		label("seconds", "disconnect"):                                     "1 in 5s",
-		label("errors_total", "observe"):                                   "0",
-		label("errors_total", "create"):                                    "1",
-		`pass_seconds{kind="Boat.harbour.example.org"}`:                    "1 in 409s",
-		`passes_in_flight{kind="Boat.harbour.example.org"}`:                "0",
-		`passes_total{kind="Boat.harbour.example.org",outcome="creating"}`: "1",
+		label("seconds", "connect"):                                          "1 in 1s",
+		label("seconds", "observe"):                                          "2 in 3s",
+		label("seconds", "create"):                                           "1 in 100s",
+		label("seconds", "update"):                                           "0 in 0s",
+		label("seconds", "delete"):                                           "0 in 0s",
+		label("seconds", "disconnect"):                                       "1 in 5s",
+		label("errors_total", "observe"):                                     "0",
+		label("errors_total", "create"):                                      "1",
+		`pass_seconds{kind="Bucket.storage.example.org"}`:                    "1 in 409s",
+		`passes_in_flight{kind="Bucket.storage.example.org"}`:                "0",
+		`passes_total{kind="Bucket.storage.example.org",outcome="creating"}`: "1",
 	})
 }
 
 // TestWhatIsKnownBeginsAtZero verifies that known label values are served at zero: Prometheus sees no increase in
 // the first sample of a series.
 func TestWhatIsKnownBeginsAtZero(t *testing.T) {
-	h := newRecorderWorld(t, func(o *Options) { o.Outcomes, o.Classes = []string{"kept", "sunk"}, []string{"storm"} })
+	h := newRecorderWorld(t, func(o *Options) { o.Outcomes, o.Classes = []string{"kept", "lost"}, []string{"throttled"} })
 	h.pass(made("1"))
-	h.Failed("calm")
+	h.Failed("unavailable")
 	h.expect("after a pass and a failure", map[string]string{
-		`passes_total{kind="Boat.harbour.example.org",outcome="kept"}`:  "1",
-		`passes_total{kind="Boat.harbour.example.org",outcome="sunk"}`:  "0",
-		`failures_total{class="storm",kind="Boat.harbour.example.org"}`: "0",
-		`failures_total{class="calm",kind="Boat.harbour.example.org"}`:  "1",
+		`passes_total{kind="Bucket.storage.example.org",outcome="kept"}`:        "1",
+		`passes_total{kind="Bucket.storage.example.org",outcome="lost"}`:        "0",
+		`failures_total{class="throttled",kind="Bucket.storage.example.org"}`:   "0",
+		`failures_total{class="unavailable",kind="Bucket.storage.example.org"}`: "1",
 	})
 }
 
@@ -106,7 +106,7 @@ func TestWritesAreDistinguished(t *testing.T) {
 	}
 	h.Wrote(Status, false)
 	label := func(what, changed string) string {
-		return fmt.Sprintf(`writes_total{changed=%q,kind="Boat.harbour.example.org",what=%q}`, changed, what)
+		return fmt.Sprintf(`writes_total{changed=%q,kind="Bucket.storage.example.org",what=%q}`, changed, what)
 	}
 	h.expect("writes", map[string]string{
 		label("intent", "true"): "1", label("result", "true"): "2", label("late-init", "true"): "3",
@@ -126,14 +126,14 @@ func TestRecordersOfOneKindShare(t *testing.T) {
 	objects.Clear()
 	h.expect("after one stopped", map[string]string{"resource_exists": "1"})
 
-	same, err := New(schema.GroupVersionKind{Group: testKind.Group, Version: testKind.Version, Kind: "Pier"},
+	same, err := New(schema.GroupVersionKind{Group: testKind.Group, Version: testKind.Version, Kind: "Database"},
 		Options{Registerer: h.registry})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same.Begin(t.Context(), &Object{}, one)
 	h.expect("another kind is counted apart", map[string]string{
-		"resource_exists": "1", `resource_exists{gvk="harbour.example.org/v1beta1, Kind=Pier"}`: "1",
+		"resource_exists": "1", `resource_exists{gvk="storage.example.org/v1beta1, Kind=Database"}`: "1",
 	})
 }
 
@@ -150,7 +150,7 @@ func TestADefaultServes(t *testing.T) {
 		pass.End("kept", nil)
 		t.Cleanup(func() { r.Forget(o) })
 	}
-	if got := gather(t, ctrlmetrics.Registry)[`moorage_managed_passes_total{kind="Default.harbour.example.org",`+
+	if got := gather(t, ctrlmetrics.Registry)[`moorage_managed_passes_total{kind="Default.storage.example.org",`+
 		`outcome="kept"}`]; got != "2" {
 		t.Errorf("passes of two recorders: %s, want 2", got)
 	}
@@ -179,7 +179,7 @@ func TestValuesOfLabelsAreBounded(t *testing.T) {
 	for _, reason := range []string{"", "two words", "Über", token, strings.Repeat("x", maxValueLen+1), other} {
 		h.Terminal(reason)
 	}
-	const name = `terminal_errors_total{kind="Boat.harbour.example.org",reason=%q}`
+	const name = `terminal_errors_total{kind="Bucket.storage.example.org",reason=%q}`
 	h.expect("reasons", map[string]string{
 		fmt.Sprintf(name, "Reason0"):  "1",
 		fmt.Sprintf(name, "Reason63"): "1",

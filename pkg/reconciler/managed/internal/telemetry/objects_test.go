@@ -21,8 +21,8 @@ const (
 	toReadiness = "resource_first_time_to_readiness_seconds"
 	deletion    = "resource_deletion_seconds"
 	drift       = "resource_drift_seconds"
-	changed     = `drifts_total{kind="Boat.harbour.example.org",what="changed"}`
-	missing     = `drifts_total{kind="Boat.harbour.example.org",what="missing"}`
+	changed     = `drifts_total{kind="Bucket.storage.example.org",what="changed"}`
+	missing     = `drifts_total{kind="Bucket.storage.example.org",what="missing"}`
 )
 
 func TestALifeIsTimed(t *testing.T) {
@@ -307,7 +307,7 @@ func TestNothingGrows(t *testing.T) {
 	h := newRecorderWorld(t)
 	live := func(i int) *fake.Managed {
 		mg := made(fmt.Sprint("uid-", i))
-		mg.Name = fmt.Sprint("boat-", i/2*2) // every other one replaces its neighbour
+		mg.Name = fmt.Sprint("bucket-", i/2*2) // every other one replaces its neighbour
 		h.pass(mg, func() {
 			h.Compared(h.of(mg), mg, Same)
 			h.Compared(h.of(mg), mg, Differs)
@@ -347,7 +347,7 @@ func TestManyPassesAtATime(t *testing.T) {
 		all.Go(func() {
 			for j := range 200 {
 				mg := made(fmt.Sprint(i, "/", j))
-				mg.Name = fmt.Sprint("boat-", i)
+				mg.Name = fmt.Sprint("bucket-", i)
 				h.pass(mg, func() {
 					_, call := h.Step(t.Context(), Observe)
 					call.End(nil)
@@ -361,7 +361,7 @@ func TestManyPassesAtATime(t *testing.T) {
 	all.Wait()
 	h.expect("the last of each name", map[string]string{
 		"resource_exists": "8", "resource_ready": "8", toReconcile: "1600 in 0s", toReadiness: "1600 in 0s",
-		`passes_total{kind="Boat.harbour.example.org",outcome="kept"}`: "1600",
-		`passes_in_flight{kind="Boat.harbour.example.org"}`:            "0",
+		`passes_total{kind="Bucket.storage.example.org",outcome="kept"}`: "1600",
+		`passes_in_flight{kind="Bucket.storage.example.org"}`:            "0",
 	})
 }

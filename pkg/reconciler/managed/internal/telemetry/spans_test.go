@@ -112,11 +112,11 @@ func TestSpans(t *testing.T) {
 	}
 	pass.End("updating", errors.New("update failed: no quota"))
 	want := []string{
-		"reconcile Boat (internal) below 0 took [9s] [kind=Boat.harbour.example.org namespace=default name=boat uid=uid-1 " +
-			"outcome=updating] Error update failed: no quota",
-		"connect (client) below 1 took [2s] [kind=Boat.harbour.example.org] ",
-		"observe (client) below 1 took [2s] [kind=Boat.harbour.example.org] ",
-		"update (client) below 1 took [2s] [kind=Boat.harbour.example.org] Error no quota",
+		"reconcile Bucket (internal) below 0 took [9s] [kind=Bucket.storage.example.org namespace=default name=bucket " +
+			"uid=uid-1 outcome=updating] Error update failed: no quota",
+		"connect (client) below 1 took [2s] [kind=Bucket.storage.example.org] ",
+		"observe (client) below 1 took [2s] [kind=Bucket.storage.example.org] ",
+		"update (client) below 1 took [2s] [kind=Bucket.storage.example.org] Error no quota",
 	}
 	var got []string
 	for _, s := range r.spans {
@@ -135,7 +135,7 @@ func TestNoSecretReachesASpan(t *testing.T) {
 	const canary = "hunter2canary"
 	r := &recording{}
 	h := newRecorderWorld(t, traced(r))
-	err := errors.Wrap(fmt.Errorf("dial nats://bob:%s@tide:4222: refused, password=%s", canary, canary),
+	err := errors.Wrap(fmt.Errorf("dial nats://bob:%s@nats:4222: refused, password=%s", canary, canary),
 		"cannot connect")
 	ctx, pass := h.Begin(t.Context(), &Object{}, made("1"))
 	_, call := h.Step(ctx, Connect)
@@ -202,7 +202,7 @@ func TestWithoutATracerTheContextIsKept(t *testing.T) {
 			call.End(errors.New("boom"))
 			pass.End("observing", errors.New("boom"))
 			h.expect("counted all the same", map[string]string{
-				`external_step_errors_total{kind="Boat.harbour.example.org",step="observe"}`: "1",
+				`external_step_errors_total{kind="Bucket.storage.example.org",step="observe"}`: "1",
 			})
 		})
 	}

@@ -21,11 +21,11 @@ import (
 )
 
 var (
-	testKind = schema.GroupVersionKind{Group: "harbour.example.org", Version: "v1beta1", Kind: "Boat"}
+	testKind = schema.GroupVersionKind{Group: "storage.example.org", Version: "v1beta1", Kind: "Bucket"}
 	start    = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 
-const gvk = `{gvk="harbour.example.org/v1beta1, Kind=Boat"}`
+const gvk = `{gvk="storage.example.org/v1beta1, Kind=Bucket"}`
 
 // A recorderWorld has a registry, a clock and a recorder of objects.
 type recorderWorld struct {
@@ -129,7 +129,7 @@ func (h *recorderWorld) expect(reason string, want map[string]string) {
 
 func made(uid string, conditions ...commonv1.Condition) *fake.Managed {
 	mg := &fake.Managed{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "boat", UID: types.UID(uid), Generation: 1,
+		Namespace: "default", Name: "bucket", UID: types.UID(uid), Generation: 1,
 		CreationTimestamp: metav1.NewTime(start),
 	}}
 	mg.SetConditions(conditions...)
