@@ -82,7 +82,7 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 		reason string
 		memory []func(*objectstate.Cold)
 		change func(*storedWorld)
-		stage  *stage
+		stage  row
 		err    error
 		live   int // reads
 		writes int
@@ -114,22 +114,22 @@ func TestWhatComesBeforeAnObservation(t *testing.T) {
 			[]func(*objectstate.Cold){stopped}, func(w *storedWorld) {
 				w.restored = true
 				meta.AddAnnotations(w.mg, map[string]string{meta.AnnotationKeyRestored: "uid-1"})
-			}, nil, errCauseUnchanged, 0, 1, 0},
+			}, 0, errCauseUnchanged, 0, 1, 0},
 		"Unchanged": {"nothing is asked while nothing has changed", []func(*objectstate.Cold){stopped},
 			func(w *storedWorld) {
 				meta.AddAnnotations(w.mg, map[string]string{
 					meta.AnnotationKeyCreateAttempt:         foreignID,
 					meta.AnnotationKeyExternalCreatePending: early,
 				})
-			}, nil, errCauseUnchanged, 0, 0, 0},
-		"Looked": {"then it is looked at", nil, func(*storedWorld) {}, nil, nil, 0, 0, 1},
+			}, 0, errCauseUnchanged, 0, 0, 0},
+		"Looked": {"then it is looked at", nil, func(*storedWorld) {}, 0, nil, 0, 0, 1},
 		"Sought": {"what an attempt led to is looked up before", nil, func(w *storedWorld) {
 			w.recoverer = w.client
 			meta.AddAnnotations(w.mg, map[string]string{
 				meta.AnnotationKeyCreateAttempt:         ownID,
 				meta.AnnotationKeyExternalCreatePending: early,
 			})
-		}, nil, nil, 0, 0, 2},
+		}, 0, nil, 0, 0, 2},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

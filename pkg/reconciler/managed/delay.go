@@ -21,6 +21,12 @@ const (
 	backoff                   // exponential backoff up to the poll interval
 	adaptive                  // after a tenth of the time that it has taken so far
 	untilGrace                // the same, but not later than the end of the grace period
+
+	// Policies of outcomes without a status. Functions of the outcomes implement them.
+
+	spread         // after a random part of the poll interval
+	backoffOfQueue // after the back-off of the queue
+	untilChange    // when the cause of a terminal error is checked again
 )
 
 // The prefix of a message about the hook of a poll interval.

@@ -73,8 +73,8 @@ const unreportedThrottle = 10 * time.Second
 // throttled returns the outcome of a pass that a failure of the connection has stopped. The configuration reports the
 // failure. The object reports it only if its user has waited for the object for more than a moment.
 func (p *clientSession) throttled(err error) outcome {
-	o := outcome{name: "held", progress: moving, unfinished: true, requeue: backoff, after: retryAfter(err, 0)}
-	if o.after == 0 {
+	o := outcomes[held]
+	if o.after = retryAfter(err, 0); o.after == 0 {
 		o.after = max(p.backoffDelay(p.interval()),
 			p.gate.State().Resume.Sub(p.now())) // not before the gate admits calls again
 	}

@@ -9,6 +9,48 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
+// Reasons of the events a reconciler emits. An event is emitted when its reason becomes true, and not again while it
+// stays true.
+const (
+	reasonCannotConnect       event.Reason = "CannotConnectToProvider"
+	reasonCannotDisconnect    event.Reason = "CannotDisconnectFromProvider"
+	reasonCannotInitialize    event.Reason = "CannotInitializeManagedResource"
+	reasonCannotResolve       event.Reason = "CannotResolveResourceReferences"
+	reasonCannotPublish       event.Reason = "CannotPublishConnectionDetails"
+	reasonCannotObserve       event.Reason = "CannotObserveExternalResource"
+	reasonCannotCreate        event.Reason = "CannotCreateExternalResource"
+	reasonCannotDelete        event.Reason = "CannotDeleteExternalResource"
+	reasonCannotUpdate        event.Reason = "CannotUpdateExternalResource"
+	reasonCannotUpdateManaged event.Reason = "CannotUpdateManagedResource"
+
+	reasonCreated event.Reason = "CreatedExternalResource"
+	reasonUpdated event.Reason = "UpdatedExternalResource"
+	reasonDeleted event.Reason = "DeletedExternalResource"
+	reasonPending event.Reason = "PendingExternalResource"
+	reasonPaused  event.Reason = "ReconciliationPaused"
+
+	reasonWaitingForReference event.Reason = "WaitingForReference"
+
+	reasonRequestHandled event.Reason = "ReconcileRequestHandled"
+	reasonOldSecret      event.Reason = "ConnectionSecretLeft"
+	reasonDetailsLost    event.Reason = "ConnectionDetailsLost"
+	reasonLateReverted   event.Reason = "LateInitializationReverted"
+
+	reasonNotOwned             event.Reason = "ExternalResourceNotOwned"
+	reasonRecreated            event.Reason = "ExternalResourceRecreated"
+	reasonMissing              event.Reason = "ExternalResourceMissing"
+	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
+	reasonKeepsExisting        event.Reason = "ExternalResourceKeepsExisting"
+	reasonRestored             event.Reason = "ExternalResourceRestored"
+	reasonRecordTaken          event.Reason = "CreationRecordTaken"
+	reasonLeft                 event.Reason = "ExternalResourceLeft"
+	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"
+	reasonRetained             event.Reason = "ExternalResourceSpared"
+	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"
+	reasonInvalidPollInterval  event.Reason = "InvalidPollInterval"
+	reasonWaitingForFinalizers event.Reason = "WaitingForFinalizers"
+)
+
 // isNewEvent reports whether the conditions did not have this outcome before, for any generation.
 func (p *journal) isNewEvent(o outcome) bool {
 	for _, t := range newsTypes {

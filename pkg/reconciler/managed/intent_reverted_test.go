@@ -170,30 +170,30 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 		called  string
 		written bool
 		forgot  bool // what could not be written
-		failed  *stage
+		failed  row
 	}{
 		"Pending": {"the attempt has no result", marked(early, "", "", ownID), marked(early, "", "", ownID),
-			ownID, true, true, nil},
+			ownID, true, true, 0},
 		"Another's": {"what was called since is another's", marked(early, "", "", ownID),
-			marked(early, "", "", ownID), "other", true, true, nil},
+			marked(early, "", "", ownID), "other", true, true, 0},
 		"Stored": {"it was stored all the same", marked(early, "", "", ownID),
-			with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, nil},
+			with(name, "vol-1", marked(early, later, "", ownDone)), ownID, false, true, 0},
 		"Again": {"what is there is of the creation before", marked(early, "", "", ownID),
-			with(name, "vol-0", marked(later, early, "", ownID)), ownID, true, true, nil},
+			with(name, "vol-0", marked(later, early, "", ownID)), ownID, true, true, 0},
 		"HalfStored": {"its name was not", marked(early, "", "", ownID), marked(early, later, "", ownDone),
-			ownID, true, true, nil},
+			ownID, true, true, 0},
 		"Since": {"another attempt was begun since", marked(early, "", "", ownID),
-			marked(later, "", "", "b"), ownID, false, true, nil},
+			marked(later, "", "", "b"), ownID, false, true, 0},
 		"Replaced": {"a replace took all", marked("", "", "", ""), marked("", "", "", ""), ownID, true, true,
-			nil},
+			0},
 		"ReplacedNow": {"a replace took it since it was read", marked(early, "", "", ownID),
 			marked("", "", "", ""), ownID, false, false, recording},
 		"OwnName": {"and left the name that it made", marked("", "", "", ""),
-			with(name, "vol-1", marked("", "", "", "")), ownID, true, true, nil},
+			with(name, "vol-1", marked("", "", "", "")), ownID, true, true, 0},
 		"AnotherName": {"a user has chosen another name", marked("", "", "", ""),
-			with(name, "vol-2", marked("", "", "", "")), ownID, false, true, nil},
+			with(name, "vol-2", marked("", "", "", "")), ownID, false, true, 0},
 		"AnotherRuntime": {"another runtime has begun", marked("", "", "", ""), marked(later, "", "", ""), ownID,
-			false, true, nil},
+			false, true, 0},
 		"Gone": {"the object cannot be read, and may be ready", marked(early, "", "", ownID), nil, ownID,
 			false, false, rereading},
 	}
@@ -217,7 +217,7 @@ func TestAnUnwrittenResultIsStored(t *testing.T) {
 			p.r.client, p.r.cluster, p.r.empty = writes, c, reflect.TypeFor[fake.Managed]()
 			p.r.telemetry = p.r.newTelemetry()
 			err := p.writeUnwritten(t.Context())
-			if (err != nil) != (tc.failed != nil) || stageOf(err) != tc.failed {
+			if (err != nil) != (tc.failed != 0) || stageOf(err) != tc.failed {
 				t.Errorf("%s: it ended with %v", tc.reason, err)
 			}
 			want := []string(nil)
@@ -266,10 +266,10 @@ func TestAnUnwrittenResultIsGivenToTheAuthor(t *testing.T) {
 }
 
 // stageOf returns the stage at which a pass failed.
-func stageOf(err error) *stage {
+func stageOf(err error) row {
 	var f *failure
 	if !errors.As(err, &f) {
-		return nil
+		return 0
 	}
 
 	return f.stage

@@ -24,16 +24,23 @@ const (
 	halting                 // the object is stopped on request
 )
 
-// setProgress sets the conditions of kstatus. A throttled poll does not change them, because no user waits for it.
-// Otherwise a throttled connection would cause two status writes for each of its objects.
+// setProgress sets the conditions of kstatus at the end of a pass. A throttled poll does not change them, because no
+// user waits for it. Otherwise a throttled connection would cause two status writes for each of its objects.
 func (p *object) setProgress(o outcome) {
-	if !p.r.kstatus || o.unfinished && p.priority != lifecycle.User {
+	if !o.unfinished || p.priority == lifecycle.User {
+		p.setKstatus(o.progress)
+	}
+}
+
+// setKstatus sets the conditions of kstatus, if the option is set.
+func (p *object) setKstatus(now progress) {
+	if !p.r.kstatus {
 		return
 	}
 	set := func(t commonv1.ConditionType, is bool) {
 		c := commonv1.Condition{Type: t, Status: metav1.ConditionFalse, Reason: commonv1.ReasonReconcileSuccess}
 		switch {
-		case o.progress == halting:
+		case now == halting:
 			c.Reason = commonv1.ReasonReconcilePaused
 		case is:
 			// Synced has the message already.
@@ -41,8 +48,8 @@ func (p *object) setProgress(o outcome) {
 		}
 		p.setCondition(c)
 	}
-	set(commonv1.TypeReconciling, o.progress == moving)
-	set(commonv1.TypeStalled, o.progress == stuck)
+	set(commonv1.TypeReconciling, now == moving)
+	set(commonv1.TypeStalled, now == stuck)
 }
 
 // progressReason returns the most specific reason of an object that is not settled.

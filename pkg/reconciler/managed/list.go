@@ -141,8 +141,7 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 		case err != nil:
 			p.log().Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
 
-			// The list may have used up the time of the object.
-			return tryLater("listing", time.Millisecond)
+			return tryLater(outcomes[listing])
 		case !more:
 			finished = true
 
@@ -150,7 +149,7 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 		case p.now().Sub(begun) >= listTurn:
 			finished = true
 
-			return tryLater("listing", time.Millisecond)
+			return tryLater(outcomes[listing])
 		}
 	}
 }

@@ -254,7 +254,7 @@ func TestWhatAListShowsOtherwise(t *testing.T) {
 			t.Errorf("%s: %s: consulted: %+v, %t; alone is %t", name, tc.reason, o, ok, f.member.Alone)
 		}
 		if off := asLater(err); tc.well != (off == nil) ||
-			off != nil && *off != *asLater(tryLater("listed-otherwise", time.Millisecond)) {
+			off != nil && !off.is("listed-otherwise", time.Millisecond) {
 			t.Errorf("%s: it ended with %v", name, err)
 		}
 		if n := f.counted(t, "listed_total", "doubtful"); (n == 0) != tc.well {
@@ -327,7 +327,7 @@ func TestAListThatIsNotFinished(t *testing.T) {
 			f.each = tc.page(f)
 			_, ok, err := f.consult(t.Context())
 			off := asLater(err)
-			if (off != nil) != (tc.off != "") || off != nil && *off != *asLater(tryLater(tc.off, time.Millisecond)) ||
+			if (off != nil) != (tc.off != "") || off != nil && !off.is(tc.off, time.Millisecond) ||
 				ok != (tc.off == "" && !tc.failed) {
 				t.Errorf("%s: consulted: %t, %v", tc.reason, ok, err)
 			}
@@ -353,7 +353,7 @@ func TestAListThatIsWaitedFor(t *testing.T) {
 	f := newPolled()
 	f.r.lists.Lookup(f.other, noon) // it is its turn
 	_, ok, err := f.consult(t.Context())
-	if off := asLater(err); ok || off == nil || *off != *asLater(tryLater("awaiting-list", 100*time.Millisecond)) ||
+	if off := asLater(err); ok || off == nil || !off.is("awaiting-list", 100*time.Millisecond) ||
 		len(f.asked) > 0 {
 		t.Errorf("consulted: %t, %v, pages %q", ok, err, f.asked)
 	}
@@ -409,7 +409,7 @@ func TestNewListCache(t *testing.T) {
 	if off := asLater(nil); off != nil {
 		t.Errorf("no error is %v", off)
 	}
-	if off := asLater(errors.Wrap(tryLater("listing", 1), "x")); off == nil || off.label != "listing" {
+	if off := asLater(errors.Wrap(tryLater(outcomes[listing]), "x")); off == nil || !off.is("listing", time.Millisecond) {
 		t.Errorf("a pass that is put off is not seen as one: %v", off)
 	}
 }
@@ -481,4 +481,9 @@ func TestPollsAreAlignedToALists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// is reports whether a pass is tried again with this outcome, and then.
+func (s *stop) is(name string, after time.Duration) bool {
+	return s.outcome.name == name && s.outcome.after == after
 }

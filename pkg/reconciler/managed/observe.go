@@ -2,7 +2,6 @@ package managed
 
 import (
 	"context"
-	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -151,7 +150,10 @@ func (p *pass) fromList(ctx context.Context) (o ExternalObservation, listed bool
 		c := p.r.lists.Lookup(p.member, p.now())
 		switch c.Answer {
 		case listcache.Wait:
-			return o, false, tryLater("awaiting-list", c.After)
+			wait := outcomes[awaitingList]
+			wait.after = c.After
+
+			return o, false, tryLater(wait)
 		case listcache.List:
 			if err := p.list(ctx, c.Listing); err != nil {
 				return o, false, err
@@ -231,5 +233,5 @@ func (p *pass) observeAlone(context.Context) error {
 	p.r.telemetry.Listed(telemetry.Doubtful)
 	p.member.Alone = true
 
-	return tryLater("listed-otherwise", time.Millisecond)
+	return tryLater(outcomes[listedOtherwise])
 }

@@ -1,65 +1,29 @@
 package managed
 
 import (
-	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// Reasons of the events a reconciler emits. An event is emitted when its reason becomes true, and not again while it
-// stays true.
-const (
-	reasonCannotConnect       event.Reason = "CannotConnectToProvider"
-	reasonCannotDisconnect    event.Reason = "CannotDisconnectFromProvider"
-	reasonCannotInitialize    event.Reason = "CannotInitializeManagedResource"
-	reasonCannotResolve       event.Reason = "CannotResolveResourceReferences"
-	reasonCannotPublish       event.Reason = "CannotPublishConnectionDetails"
-	reasonCannotObserve       event.Reason = "CannotObserveExternalResource"
-	reasonCannotCreate        event.Reason = "CannotCreateExternalResource"
-	reasonCannotDelete        event.Reason = "CannotDeleteExternalResource"
-	reasonCannotUpdate        event.Reason = "CannotUpdateExternalResource"
-	reasonCannotUpdateManaged event.Reason = "CannotUpdateManagedResource"
-
-	reasonCreated event.Reason = "CreatedExternalResource"
-	reasonUpdated event.Reason = "UpdatedExternalResource"
-	reasonDeleted event.Reason = "DeletedExternalResource"
-	reasonPending event.Reason = "PendingExternalResource"
-	reasonPaused  event.Reason = "ReconciliationPaused"
-
-	reasonWaitingForReference event.Reason = "WaitingForReference"
-
-	reasonRequestHandled event.Reason = "ReconcileRequestHandled"
-	reasonOldSecret      event.Reason = "ConnectionSecretLeft"
-	reasonDetailsLost    event.Reason = "ConnectionDetailsLost"
-	reasonLateReverted   event.Reason = "LateInitializationReverted"
-
-	reasonNotOwned             event.Reason = "ExternalResourceNotOwned"
-	reasonRecreated            event.Reason = "ExternalResourceRecreated"
-	reasonMissing              event.Reason = "ExternalResourceMissing"
-	reasonKeepsChanging        event.Reason = "ExternalResourceKeepsChanging"
-	reasonKeepsExisting        event.Reason = "ExternalResourceKeepsExisting"
-	reasonRestored             event.Reason = "ExternalResourceRestored"
-	reasonRecordTaken          event.Reason = "CreationRecordTaken"
-	reasonLeft                 event.Reason = "ExternalResourceLeft"
-	reasonAbandoned            event.Reason = "CreationAttemptAbandoned"
-	reasonRetained             event.Reason = "ExternalResourceSpared"
-	reasonInvalidPolicy        event.Reason = "InvalidManagementPolicy"
-	reasonInvalidPollInterval  event.Reason = "InvalidPollInterval"
-	reasonWaitingForFinalizers event.Reason = "WaitingForFinalizers"
-)
-
-// An outcome is the end of a pass without an error. The zero value of a condition leaves it unchanged.
+// An outcome is how a pass ends. The table outcomes has all of them. The zero value of a condition leaves the condition
+// unchanged.
 type outcome struct {
-	name     string
+	name string // in metrics and spans
+
+	// The decision that ends a pass with this outcome. All are zero if code refers to the row of the outcome.
+	admission  lifecycle.Admission
+	action     lifecycle.Action
+	conclusion lifecycle.Conclusion
+
+	prefix string // before the error of a failure
+
 	ready    commonv1.Condition
 	synced   commonv1.Condition
 	upToDate commonv1.Condition // only shown once something differed, or if the kind is meant for tools
@@ -72,303 +36,228 @@ type outcome struct {
 	refine     func(*pass, outcome) outcome // adds what depends on the object
 }
 
-// unadmitted are the outcomes of a pass over an object that is not reconciled.
-var unadmitted = map[lifecycle.Admission]outcome{
-	lifecycle.Pause:  paused,
-	lifecycle.Reject: rejected,
-	lifecycle.Ignore: {name: "rested", requeue: resync},
-	lifecycle.Orphan: {name: "orphaned", requeue: never},
-}
+// A row is the index of an outcome in the table outcomes. The zero value is no outcome.
+type row int
 
-// endings are the outcomes of the actions that end a pass: those that only report, and those that remove the finalizer,
-// after which there is no other pass.
-var endings = map[lifecycle.Action]outcome{
-	lifecycle.AwaitFinalizers: awaitingFinalizers,
-	lifecycle.AwaitGone:       awaitingGone,
-	lifecycle.AskUser:         refused,
-	lifecycle.ReportNotOwned:  disowned,
-	lifecycle.Keep:            kept,
-	lifecycle.AwaitEffect:     awaitingEffect,
-	lifecycle.Tolerate:        tolerated,
-	lifecycle.AwaitExistence:  awaitingExistence,
-	lifecycle.ReportMissing:   missingResource,
-	lifecycle.RestoreRecord:   {name: "record-restored", requeue: backoff, progress: moving},
-
-	lifecycle.RemoveFinalizer: {name: "finalized", requeue: never},
-	lifecycle.Abandon: {name: "released", requeue: never, event: event.Normal(reasonNotOwned,
-		"The external resource belongs to somebody else and was left as it is")},
-}
-
-var paused = outcome{
-	name: "paused", synced: commonv1.ReconcilePaused(), requeue: resync, progress: halting,
-	event: event.Normal(reasonPaused, "Reconciliation is paused via the pause annotation"),
-	refine: func(p *pass, o outcome) outcome {
-		if !p.r.pausedBy(p.mg) {
-			o.event.Message = "Reconciliation is paused: spec.managementPolicies is empty"
-		} else if why := p.r.whyPaused(p.mg); why != "" {
-			o.synced = o.synced.WithMessage(why)
-		}
-
-		return o
-	},
-}
-
-var rejected = outcome{
-	name: "rejected", requeue: resync, progress: stuck,
-	refine: func(p *pass, o outcome) outcome {
-		err := p.redact(p.policy)
-		o.synced = unsynced(commonv1.ReasonInvalidManagementPolicy, err.Error())
-		o.event = event.Warning(reasonInvalidPolicy, err)
-
-		return o
-	},
-}
-
-const textWaitingForFinalizers = "waiting for others to remove their finalizers: "
-
-var awaitingFinalizers = outcome{
-	name: "awaiting-finalizers", ready: commonv1.Deleting(), requeue: backoff, progress: moving,
-	refine: func(p *pass, o outcome) outcome {
-		text := textWaitingForFinalizers + strings.Join(p.foreignFinalizers(), ", ")
-		if p.deletedLong() {
-			text = "for more than an hour " + text
-			o.event = event.Warning(reasonWaitingForFinalizers, redact.Error(errors.New(text)))
-		}
-		o.synced = commonv1.ReconcileSuccess().WithMessage(redact.String(text))
-
-		return o
-	},
-}
-
-// deletedLong reports whether the deletion of the object was requested more than an hour ago.
-func (p *object) deletedLong() bool {
-	since := p.mg.GetDeletionTimestamp()
-
-	return since != nil && p.now().Sub(since.Time) > time.Hour
-}
-
-const textKeepsExisting = "the external resource still exists more than an hour after the object was deleted, " +
-	"although Delete was called again at each poll: " +
-	"see in the external system what keeps it, or whether Delete has an effect"
-
-var awaitingGone = outcome{
-	name: "awaiting-gone", ready: commonv1.Deleting(), synced: commonv1.ReconcileSuccess(), requeue: adaptive,
-	progress: moving,
-	refine: func(p *pass, o outcome) outcome {
-		switch {
-		case !p.observation.ResourceExists || p.lastFacts.Ownership == lifecycle.Foreign:
-			o.requeue, o.synced = untilGrace, o.synced.WithMessage(p.whyKept())
-		case p.deletedLong():
-			o.synced = o.synced.WithMessage(textKeepsExisting)
-			o.event = event.Warning(reasonKeepsExisting, errors.New(textKeepsExisting))
-		}
-
-		return o
-	},
-}
-
-var refused = outcome{
-	name: "refused", ready: commonv1.Creating(), requeue: resync, progress: stuck,
-	refine: func(p *pass, o outcome) outcome {
-		err, again := errors.New(textUnresolved), p.asksAgain()
-		switch id, _ := attemptOf(p.mg); {
-		case p.lastFacts.Attempt == lifecycle.Superseded:
-			return p.refusedAsSuperseded(o)
-		case meta.WasDeleted(p.mg):
-			text := textUnresolved + again +
-				"; until then the object stays, because what was created for it could not be found"
-			if !p.unresolved() {
-				text = textNameless + again
-				err = errors.New(text)
-			}
-			if id != "" {
-				text += fmt.Sprintf(" (or set the annotation %s to %q to give it up)",
-					meta.AnnotationKeyAbandonAttempt, id)
-			}
-			o.ready = commonv1.Deleting()
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, text)
-		case p.inherits():
-			err = errors.New(textInherited + again)
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textInherited+again)
-		case !p.unresolved():
-			err = errors.New(textUnseen + again)
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnseen+again)
-		case p.otherClass(id):
-			err = errors.New(textOtherClass + again)
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textOtherClass+again)
-		default:
-			err = errors.New(textUnresolved + again)
-			if p.state.UnknownCreateErr != "" {
-				err = errors.New(textUnresolved + again + "; it ended with: " + p.state.UnknownCreateErr)
-			}
-			err = p.redact(err)
-			o.synced = commonv1.ReconcileError(err)
-		}
-		o.event = event.Warning(reasonCannotInitialize, err)
-
-		return o
-	},
-}
-
+// The outcomes of admissions.
 const (
-	textUnresolved = "cannot determine creation result - remove the " + meta.AnnotationKeyExternalCreatePending +
-		" annotation if it is safe to proceed"
-	textInherited = textUnresolved + "; the attempt was made for the object that this one was restored or copied from, " +
-		"and that is not in this cluster: " +
-		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName +
-		" to its name instead"
-	textOtherClass = textUnresolved + "; a release of this provider began it whose class of creations was another, so " +
-		"that it can neither be repeated nor looked up: " +
-		"if the external system has what it created, set the annotation " + meta.AnnotationKeyExternalName +
-		" to its name instead"
-	textUnseen = "what was created is not found under its external name, and never was: if the external system shows " +
-		"it later, the object goes on by itself, " +
-		"and the option WithCreationGracePeriod gives it more time; if not, check where the provider asks (region, " +
-		"account) - remove the annotations " +
-		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
-		meta.AnnotationKeyCreateAttempt + " if it is safe to create it again"
-	textNameless = "what was created is not found, and its external name is not stored, so that it cannot be deleted: " +
-		"look for it in the external system; " +
-		"if it is there, set the annotation " + meta.AnnotationKeyExternalName +
-		" to its name - remove the annotations " +
-		meta.AnnotationKeyExternalCreatePending + ", " + meta.AnnotationKeyExternalCreateSucceeded + " and " +
-		meta.AnnotationKeyCreateAttempt + " if there is nothing to delete"
-	textMissing = "observe failed: external resource does not exist, and the management policy does not allow to " +
-		"create it: " +
-		"create it, or change the annotation " + meta.AnnotationKeyManagementPolicy
+	postponed row = iota + 1
+	paused
+	rejected
+	ignored
+	unclaimed
+	orphaned
 )
 
-var disowned = outcome{
-	name: "disowned", requeue: poll, progress: stuck,
-	refine: func(p *pass, o outcome) outcome {
-		text := "the external resource belongs to somebody else and is left as it is: " +
-			"choose another name by the annotation " + meta.AnnotationKeyExternalName
-		if p.observation.Owner == OwnerNone {
-			text = fmt.Sprintf("the external resource exists, bears no mark of an owner, and is left as it is: "+
-				"set the annotation %s to %q to take it over, or choose another name by the annotation %s",
-				meta.AnnotationKeyAdoptionPolicy, meta.AdoptionPolicyIfUnowned, meta.AnnotationKeyExternalName)
-		}
-		if how := p.restoredFrom(); how != "" {
-			text = how
-		}
-		o.ready = commonv1.Unavailable()
-		o.synced = unsynced(commonv1.ReasonExternalResourceNotOwned, text)
-		if why := p.notAllowed(); why != "" {
-			text = why
-			o.synced = unsynced(commonv1.ReasonAdoptionNotAllowed, text)
-		}
-		o.event = event.Warning(reasonNotOwned, errors.New(text))
+// The outcomes of actions, and of the code that executes them.
+const (
+	kept row = iota + orphaned + 1
+	tolerated
+	awaitingEffect
+	awaitingExistence
+	taken
+	missing
+	awaitingRequest
+	refused
+	disowned
+	recordRestored
+	awaitingFinalizers
+	awaitingGone
+	finalized
+	abandonedResource
+	operating
+	awaitingList
+	listing
+	listedOtherwise
+)
 
-		return o
+// The outcomes of failures. Each but held and awaitingReference is a stage of a pass. [row.failed] makes an error of the stage.
+const (
+	connecting row = iota + listedOtherwise + 1
+	initializing
+	resolving
+	publishing
+	observing
+	creating
+	updating
+	deleting
+	finalizing
+	removingFinalizer
+	updatingObject
+	recordingIntent
+	recording
+	rereading
+	unexpected
+	held
+	awaitingReference
+)
+
+// The outcomes of conclusions. They are silent: the status is not written.
+const (
+	conflicted row = iota + awaitingReference + 1
+	fenced
+	awaitingCause
+	interrupted
+
+	lastRow = interrupted
+)
+
+// outcomes is the table of all ends of a pass.
+var outcomes = [lastRow + 1]outcome{
+	postponed: {name: "postponed", admission: lifecycle.Defer, requeue: spread},
+	paused: {
+		name: "paused", admission: lifecycle.Pause, synced: commonv1.ReconcilePaused(),
+		event:   event.Normal(reasonPaused, "Reconciliation is paused via the pause annotation"),
+		requeue: resync, progress: halting,
 	},
+	rejected:  {name: "rejected", admission: lifecycle.Reject, requeue: resync, progress: stuck},
+	ignored:   {name: "rested", admission: lifecycle.Ignore, requeue: resync},
+	unclaimed: {name: "rested", requeue: never}, // the finalizer of an author was removed from an ignored object
+	orphaned:  {name: "orphaned", admission: lifecycle.Orphan, requeue: never},
+
+	kept: {
+		name: "kept", action: lifecycle.Keep, synced: commonv1.ReconcileSuccess(),
+		upToDate: upToDate(metav1.ConditionTrue, commonv1.ReasonObserveMatched), requeue: poll,
+	},
+	tolerated: {
+		name: "tolerated", action: lifecycle.Tolerate, synced: commonv1.ReconcileSuccess(),
+		upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRestricted).WithMessage(textTolerated),
+		requeue:  poll,
+	},
+	awaitingEffect: {
+		name: "awaiting-effect", action: lifecycle.AwaitEffect, synced: commonv1.ReconcileSuccess(),
+		upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), requeue: backoff, progress: moving,
+	},
+	awaitingExistence: {
+		name: "awaiting-existence", action: lifecycle.AwaitExistence, ready: commonv1.Creating(),
+		synced:  creationPending("created; waiting until the external system shows it"),
+		event:   event.Normal(reasonPending, "Waiting for external resource existence to be confirmed"),
+		requeue: untilGrace, progress: moving,
+	},
+	taken: {name: "taken", ready: commonv1.Creating(), requeue: backoff, progress: stuck},
+	missing: {
+		name: "missing", action: lifecycle.ReportMissing,
+		synced: unsynced(commonv1.ReasonExternalResourceMissing, textMissing),
+		event:  event.Warning(reasonMissing, errors.New(textMissing)), requeue: poll, progress: stuck,
+	},
+	awaitingRequest: {name: "awaiting-request", requeue: poll, progress: stuck},
+	refused: {
+		name: "refused", action: lifecycle.AskUser, ready: commonv1.Creating(), requeue: resync, progress: stuck,
+	},
+	disowned: {
+		name: "disowned", action: lifecycle.ReportNotOwned, ready: commonv1.Unavailable(), requeue: poll, progress: stuck,
+	},
+	recordRestored: {name: "record-restored", action: lifecycle.RestoreRecord, requeue: backoff, progress: moving},
+	awaitingFinalizers: {
+		name: "awaiting-finalizers", action: lifecycle.AwaitFinalizers, ready: commonv1.Deleting(),
+		requeue: backoff, progress: moving,
+	},
+	awaitingGone: {
+		name: "awaiting-gone", action: lifecycle.AwaitGone, ready: commonv1.Deleting(),
+		synced: commonv1.ReconcileSuccess(), requeue: adaptive, progress: moving,
+	},
+	finalized: {name: "finalized", action: lifecycle.RemoveFinalizer, requeue: never},
+	abandonedResource: {
+		name: "released", action: lifecycle.Abandon, requeue: never, event: event.Normal(reasonNotOwned,
+			"The external resource belongs to somebody else and was left as it is"),
+	},
+	operating:       {name: "in-progress", requeue: adaptive, progress: moving},
+	awaitingList:    {name: "awaiting-list"},
+	listing:         {name: "listing", after: time.Millisecond}, // the list may have used up the time of the object
+	listedOtherwise: {name: "listed-otherwise", after: time.Millisecond},
+
+	connecting:        failing("connect-failed", "connect failed", reasonCannotConnect),
+	initializing:      failing("initialize-failed", "cannot initialize managed resource", reasonCannotInitialize),
+	resolving:         failing("resolve-failed", "cannot resolve references", reasonCannotResolve),
+	publishing:        failing("publish-failed", "cannot publish connection details", reasonCannotPublish),
+	observing:         failing("observe-failed", "observe failed", reasonCannotObserve),
+	creating:          failing("create-failed", "create failed", reasonCannotCreate).while(commonv1.Creating()),
+	updating:          failing("update-failed", "update failed", reasonCannotUpdate).differing(),
+	deleting:          failing("delete-failed", "delete failed", reasonCannotDelete).while(commonv1.Deleting()),
+	finalizing:        failing("finalizer-failed", "", reasonCannotUpdateManaged),
+	removingFinalizer: failing("let-go-failed", "", reasonCannotUpdateManaged).while(commonv1.Deleting()),
+	updatingObject:    failing("store-failed", "cannot update managed resource", reasonCannotUpdateManaged),
+	recordingIntent: failing("intent-failed", "cannot update managed resource",
+		reasonCannotUpdateManaged).while(commonv1.Creating()),
+	recording: failing("result-failed", "cannot update managed resource annotations",
+		reasonCannotUpdateManaged).while(commonv1.Creating()),
+	// The process that reconciles the object now may have reported Ready.
+	rereading:         failing("result-failed", "cannot update managed resource annotations", reasonCannotUpdateManaged),
+	unexpected:        failing("failed", "", reasonCannotInitialize),
+	held:              {name: "held", requeue: backoff, progress: moving, unfinished: true},
+	awaitingReference: {name: "awaiting-reference", requeue: resync, progress: moving},
+
+	conflicted:    {name: "conflict", conclusion: lifecycle.RequeueConflict, requeue: backoffOfQueue},
+	fenced:        {name: "fenced", conclusion: lifecycle.Fence, requeue: backoffOfQueue},
+	awaitingCause: {name: "awaiting-cause", conclusion: lifecycle.AwaitChange, requeue: untilChange},
+	interrupted:   {name: "interrupted", conclusion: lifecycle.Interrupt, requeue: backoffOfQueue},
 }
 
-var kept = outcome{
-	name: "kept", synced: commonv1.ReconcileSuccess(),
-	upToDate: upToDate(metav1.ConditionTrue, commonv1.ReasonObserveMatched), requeue: poll,
-	refine: func(p *pass, o outcome) outcome {
-		p.state.Unchanged = 0
-		if ready := p.mg.GetCondition(commonv1.TypeReady); ready.Reason != "" && ready.Status != metav1.ConditionTrue {
-			o.requeue, o.progress = adaptive, moving
+// The outcomes by the decision that ends a pass with them. Actions without an outcome do not end a pass.
+var (
+	unadmitted = indexed(func(o outcome) lifecycle.Admission { return o.admission })
+	endings    = indexed(func(o outcome) lifecycle.Action { return o.action })
+	concluded  = indexed(func(o outcome) lifecycle.Conclusion { return o.conclusion })
+)
+
+// indexed returns the outcomes for which key is not zero, by that key. Each has its refinement.
+func indexed[K comparable](key func(outcome) K) map[K]outcome {
+	var zero K
+	out := map[K]outcome{}
+	for r, o := range outcomes {
+		if k := key(o); k != zero {
+			o.refine = refinements[row(r)]
+			out[k] = o
 		}
+	}
 
-		return o
-	},
+	return out
 }
 
-// After so many passes whose change is not visible, something else changes it back, or the client compares fields that
-// cannot be changed.
-const keepsChanging = 3
+// outcomeNames returns the names of all outcomes, without repetitions.
+func outcomeNames() (names []string) {
+	for _, o := range outcomes[1:] {
+		names = append(names, o.name)
+	}
+	slices.Sort(names)
 
-var awaitingEffect = outcome{
-	name: "awaiting-effect", synced: commonv1.ReconcileSuccess(),
-	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRequested), requeue: backoff, progress: moving,
-	refine: func(p *pass, o outcome) outcome {
-		p.state.Unchanged++
-		if p.state.Unchanged >= keepsChanging {
-			text := "the external resource still differs after several updates: something else changes it back, or the " +
-				"change has no effect"
-			o.upToDate = o.upToDate.WithMessage(text)
-			o.event = event.Warning(reasonKeepsChanging, errors.New(text))
-		}
-
-		return o
-	},
+	return slices.Compact(names)
 }
 
-var tolerated = outcome{
-	name: "tolerated", synced: commonv1.ReconcileSuccess(),
-	upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRestricted).
-		WithMessage("the external resource differs, and the management policy does not allow to change it"),
-	requeue: poll,
-}
-
-var awaitingExistence = outcome{
-	name: "awaiting-existence", ready: commonv1.Creating(),
-	synced: commonv1.Condition{
-		Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
-		Message: "created; waiting until the external system shows it",
-	},
-	event:   event.Normal(reasonPending, "Waiting for external resource existence to be confirmed"),
-	requeue: untilGrace, progress: moving,
-	refine: func(p *pass, o outcome) outcome {
-		switch {
-		case p.alreadyExists != nil:
-			return p.nameTaken()
-		case p.recoveredUnobserved:
-			o.synced.Message = "what was created is found by its attempt, and not by its external name; waiting until it is"
-		case p.searchedFirst:
-			o.synced.Message, o.event = textRecordLost, event.Event{}
-		case p.recoveryGrace > 0 && p.recreationDelay() > 0:
-			o.synced = unsynced(commonv1.ReasonCreationUnresolved, textUnfoundAgain)
-			o.event = event.Warning(reasonMissing, errors.New(textUnfoundAgain))
-		case p.recoveryGrace > 0:
-			o.synced.Message = "a creation was interrupted; looking for what it led to"
-			o.event.Message = "Looking for what an interrupted creation led to"
-		case !p.createdUnobserved(): // it was there before: its absence is not believed yet
-			return outcome{name: o.name, requeue: o.requeue, progress: moving}
-		case p.state.Unfound > 0 && p.createClass() != lifecycle.Findable:
-			o.synced.Message = textUnshown
-			o.event = event.Warning(reasonMissing, errors.New(textUnshown))
-		case p.mutated: // the event of the creation is emitted already
-			o.event = event.Event{}
-		}
-
-		return o
-	},
-}
-
-// nameTaken returns the outcome if Create returns that the name is in use, and Observe finds no resource with that
-// name.
-func (p *pass) nameTaken() outcome {
-	err := p.redact(errors.Wrap(p.alreadyExists, "create failed: the name is taken by something that cannot be seen: "+
-		"look for it, or choose another by the annotation "+meta.AnnotationKeyExternalName))
-
+// failing returns the outcome of a failure. The queue backs off. The outcome determines the requeue only if the error
+// is terminal.
+func failing(name, prefix string, reason event.Reason) outcome {
 	return outcome{
-		name: "taken", ready: commonv1.Creating(), synced: commonv1.ReconcileError(err),
-		event: event.Warning(reasonCannotCreate, err), requeue: backoff, progress: stuck,
+		name: name, prefix: prefix, event: event.Event{Type: event.TypeWarning, Reason: reason},
+		requeue: resync, progress: moving,
 	}
 }
 
-var missingResource = outcome{
-	name: "missing", requeue: poll, progress: stuck,
-	synced: unsynced(commonv1.ReasonExternalResourceMissing, textMissing),
-	event:  event.Warning(reasonMissing, errors.New(textMissing)),
-	refine: func(p *pass, o outcome) outcome {
-		if p.r.permissions(p.mg).Create {
-			o = p.unrequested()
-		}
-		if isReady(p.mg) {
-			o.ready = commonv1.Unavailable()
-		}
+// while returns the outcome with the condition Ready.
+func (o outcome) while(ready commonv1.Condition) outcome {
+	o.ready = ready
 
-		return o
-	},
+	return o
+}
+
+// differing returns the outcome of a failure after which the external resource still differs.
+func (o outcome) differing() outcome {
+	o.upToDate = upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateFailed)
+
+	return o
 }
 
 func unsynced(reason commonv1.ConditionReason, message string) commonv1.Condition {
 	return commonv1.Condition{
 		Type: commonv1.TypeSynced, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+	}
+}
+
+// creationPending returns the condition Synced while it is unknown whether the external resource exists.
+func creationPending(message string) commonv1.Condition {
+	return commonv1.Condition{
+		Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
+		Message: message,
 	}
 }
 

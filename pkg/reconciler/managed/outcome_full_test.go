@@ -89,7 +89,7 @@ func TestATakenNameIsReported(t *testing.T) {
 		Name: "taken", Ready: "Ready False/Creating: ", Synced: "Synced False/ReconcileError: " + text,
 		Event: string(event.TypeWarning) + "/CannotCreateExternalResource: " + text, Again: backoff, Progress: stuck,
 	}
-	if diff := cmp.Diff(want, inFull(awaitingExistence.refine(p, awaitingExistence))); diff != "" {
+	if diff := cmp.Diff(want, inFull(refineAwaitingExistence(p, outcomes[awaitingExistence]))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -160,7 +160,7 @@ func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 		"the call %q has not returned, although a pass may take %s: the provider does not mind that its time is over; "+
 			"restart the provider, one of whose workers waits until then, and report this to its author", c.what,
 		r.timeout)))
-	p.setProgress(outcome{progress: stuck})
+	p.setKstatus(stuck)
 	if p.leaseOverConcurrently(ctx) {
 		err = p.notOurs()
 	} else {

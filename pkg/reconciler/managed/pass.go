@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -135,19 +134,13 @@ func (p *pass) endUnadmitted(ctx context.Context, a lifecycle.Admission) (outcom
 // inProgress returns the outcome of a pass that leaves an operation in progress in the external system.
 func (p *clientSession) inProgress() outcome {
 	const text = "waiting for an operation of the external system to end"
-	o := outcome{
-		name: "in-progress", synced: commonv1.ReconcileSuccess().WithMessage(text), requeue: adaptive,
-		after: p.operation.After, progress: moving,
-	}
+	o := outcomes[operating]
+	o.synced, o.after = commonv1.ReconcileSuccess().WithMessage(text), p.operation.After
 	switch {
 	case meta.WasDeleted(p.mg):
 		o.ready = commonv1.Deleting()
 	case !isReady(p.read):
-		o.ready = commonv1.Creating()
-		o.synced = commonv1.Condition{
-			Type: commonv1.TypeSynced, Status: metav1.ConditionUnknown, Reason: commonv1.ReasonCreationPending,
-			Message: text,
-		}
+		o.ready, o.synced = commonv1.Creating(), creationPending(text)
 	}
 
 	return o

@@ -218,7 +218,7 @@ func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectSta
 // deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next list.
 // It calls and writes nothing.
 func (p *schedule) deferPass() next {
-	p.outcomeLabel, p.nextPriority = "postponed", lifecycle.Poll
+	p.outcomeLabel, p.nextPriority = outcomes[postponed].name, lifecycle.Poll
 	after := time.Duration(p.r.random() * float64(p.interval()))
 	if p.r.bulk {
 		p.joinList(connectionName(p.mg), "")

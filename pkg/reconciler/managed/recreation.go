@@ -115,11 +115,11 @@ func (p *creationRecord) unrequested() outcome {
 		"or set the annotation %s to %q to have another created", meta.GetExternalName(p.mg),
 		meta.AnnotationKeyAllowRecreation, p.creationID())
 
-	return outcome{
-		name: "awaiting-request", requeue: poll, progress: stuck,
-		synced: unsynced(commonv1.ReasonRecreationNotRequested, text),
-		event:  event.Warning(reasonMissing, errors.New(text)),
-	}
+	o := outcomes[awaitingRequest]
+	o.synced = unsynced(commonv1.ReasonRecreationNotRequested, text)
+	o.event = event.Warning(reasonMissing, errors.New(text))
+
+	return o
 }
 
 // creationID returns the user-visible id of the last creation: the id of its attempt, or its time if another

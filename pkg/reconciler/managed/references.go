@@ -98,11 +98,10 @@ func settle(err error) error {
 // awaitingReference returns the outcome of a pass that ends because a reference waits for its referent as its author
 // expects. A change of the referent causes the next pass.
 func (p *pass) awaitingReference(err error) outcome {
-	text := strings.TrimPrefix(p.redact(err).Error(), resolving.prefix+": ")
-	o := outcome{
-		name: "awaiting-reference", synced: unsynced(commonv1.ReasonReferenceNotReady, text),
-		event: event.Normal(reasonWaitingForReference, text), requeue: resync, progress: moving,
-	}
+	text := strings.TrimPrefix(p.redact(err).Error(), outcomes[resolving].prefix+": ")
+	o := outcomes[awaitingReference]
+	o.synced = unsynced(commonv1.ReasonReferenceNotReady, text)
+	o.event = event.Normal(reasonWaitingForReference, text)
 	if !p.r.watching.Load() {
 		o.requeue = backoff
 	}

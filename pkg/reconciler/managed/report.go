@@ -94,20 +94,14 @@ func (p *pass) failureOutcome(err error) outcome {
 	if c.shared && p.gate != nil {
 		return p.throttled(err)
 	}
-	ready := s.ready
-	if s.name == recording.name && meta.WasDeleted(p.mg) { // of an earlier pass
-		ready = commonv1.Deleting()
+	o := outcomes[s]
+	if (s == recording || s == rereading) && meta.WasDeleted(p.mg) { // of an earlier pass
+		o.ready = commonv1.Deleting()
 	}
 	err = p.redact(err)
-	o := outcome{
-		name: s.name, ready: ready, synced: commonv1.ReconcileError(err), event: event.Warning(s.reason, err),
-		requeue: resync, progress: moving,
-	}
+	o.synced, o.event = commonv1.ReconcileError(err), event.Warning(o.event.Reason, err)
 	if c.reason != "" {
 		o.synced.Reason = c.reason
-	}
-	if s == updating {
-		o.upToDate = upToDate("False", commonv1.ReasonUpdateFailed)
 	}
 	if reason, terminal := external.TerminalReason(err); terminal {
 		o.synced.Reason, o.progress = p.withoutSecrets(reason), stuck
@@ -229,10 +223,10 @@ func (p *object) handled() {
 func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	switch c {
 	case lifecycle.Requeue:
-		s := asLater(e.err)
-		p.outcomeLabel, p.nextPriority = s.label, lifecycle.Poll
+		o := asLater(e.err).outcome
+		p.outcomeLabel, p.nextPriority = o.name, lifecycle.Poll
 
-		return next{after: s.after}
+		return next{after: o.after}
 	case lifecycle.Finish:
 		return p.finishSilently(e)
 	case lifecycle.RequeueConflict:
@@ -270,7 +264,7 @@ func (p *pass) finishSilently(e end) next {
 func (p *pass) requeueConflict(o outcome) next {
 	p.state.Conflicts++
 	p.emitEvents()
-	p.outcomeLabel = "conflict"
+	p.outcomeLabel = outcomes[conflicted].name
 	p.log().Debug("Object has changed, trying again", "outcome", o.name)
 
 	return next{backoff: true}
@@ -281,7 +275,7 @@ func (p *journal) fencedResult(e end) next {
 	if e.status != lifecycle.NotWritten {
 		p.emitEvents()
 	}
-	p.outcomeLabel = "fenced"
+	p.outcomeLabel = outcomes[fenced].name
 	err := e.err
 	if err == nil {
 		err = e.statusErr
@@ -292,7 +286,7 @@ func (p *journal) fencedResult(e end) next {
 
 // recheckTerminal ends a pass that called nothing, because nothing has changed since the terminal error.
 func (p *schedule) recheckTerminal() time.Duration {
-	p.outcomeLabel, p.nextPriority = "awaiting-cause", lifecycle.Poll
+	p.outcomeLabel, p.nextPriority = outcomes[awaitingCause].name, lifecycle.Poll
 	next := max(min(p.jitter(p.interval()), p.state.Stop.Until.Sub(p.now())), time.Millisecond)
 	p.state.Stop.Due = p.now().Add(next)
 
@@ -302,7 +296,7 @@ func (p *schedule) recheckTerminal() time.Duration {
 // interruptedResult ends an unfinished pass, because the process is asked to stop.
 func (p *journal) interruptedResult(e end) next {
 	p.emitEvents()
-	p.outcomeLabel = "interrupted"
+	p.outcomeLabel = outcomes[interrupted].name
 
 	return next{err: p.redact(e.err)}
 }

@@ -22,7 +22,9 @@ import (
 func TestWhatAPassEndsBy(t *testing.T) {
 	boom := errors.New("boom")
 	stale := kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "data", boom)
-	late := tryLater("listing", 5*time.Second)
+	wait := outcomes[listing]
+	wait.after = 5 * time.Second
+	late := tryLater(wait)
 	cases := map[string]struct {
 		err       error
 		conflicts int // of passes before

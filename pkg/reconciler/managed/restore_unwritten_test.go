@@ -146,7 +146,7 @@ func TestAnUnwrittenResultIsLeft(t *testing.T) {
 // TestAnUnwrittenResultOfADeletedObject verifies that an unwritten result sets the conditions Creating or Deleting.
 func TestAnUnwrittenResultOfADeletedObject(t *testing.T) {
 	for name, tc := range map[string]struct {
-		stage   *stage
+		stage   row
 		deleted bool
 		want    commonv1.Condition
 	}{

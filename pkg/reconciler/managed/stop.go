@@ -1,8 +1,6 @@
 package managed
 
 import (
-	"time"
-
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -11,10 +9,9 @@ import (
 
 // A stop is the error of a pass that ends without a failure of the object.
 type stop struct {
-	reason lifecycle.Stop
-	text   string
-	label  string        // of the outcome, if it is tried again later
-	after  time.Duration // when that is
+	reason  lifecycle.Stop
+	text    string
+	outcome outcome // if it is tried again later
 }
 
 func (s *stop) Error() string { return s.text }
@@ -36,8 +33,8 @@ var (
 )
 
 // tryLater ends a pass that has changed nothing, and is tried again after a while.
-func tryLater(label string, after time.Duration) error {
-	return &stop{reason: lifecycle.Later, text: "tried again later: " + label, label: label, after: after}
+func tryLater(o outcome) error {
+	return &stop{reason: lifecycle.Later, text: "tried again later: " + o.name, outcome: o}
 }
 
 // stopOf returns why a pass ended with an error. If the error is both fenced and a conflict, and conflicts persist,

@@ -33,23 +33,11 @@ func WithTracerProvider(provider trace.TracerProvider) ReconcilerOption {
 	return func(r *Reconciler) { r.observability.TracerProvider = provider }
 }
 
-// outcomes are the names of all outcomes of passes.
-var outcomes = []string{
-	"kept", "awaiting-existence", "awaiting-effect", "awaiting-gone", "awaiting-finalizers", "tolerated",
-	"missing", "awaiting-request", "record-restored", "disowned", "taken", "refused", "rejected", "paused",
-	"postponed", "awaiting-list", "listing",
-	"listed-otherwise", "rested", "orphaned", "released", "finalized", "conflict", "interrupted", "fenced",
-	"in-progress", "held", "awaiting-cause", "awaiting-reference", "connect-failed", "initialize-failed",
-	"resolve-failed",
-	"observe-failed", "create-failed", "update-failed", "delete-failed", "publish-failed", "finalizer-failed",
-	"let-go-failed", "store-failed", "intent-failed", "result-failed", "failed",
-}
-
 // newTelemetry makes the recorder of metrics and spans. Metrics whose names are already registered are not served.
 // Everything else works nevertheless.
 func (r *Reconciler) newTelemetry() *telemetry.Recorder {
 	r.observability.Clock = r.clock
-	r.observability.Outcomes = outcomes
+	r.observability.Outcomes = outcomeNames()
 	r.observability.Classes = make([]string, len(failureClasses))
 	for i, c := range failureClasses {
 		r.observability.Classes[i] = c.name

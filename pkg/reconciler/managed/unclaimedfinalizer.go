@@ -5,7 +5,6 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -47,7 +46,7 @@ func (p *object) ensureFinalizer(mg resource.Managed) bool {
 func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 	p.warnLeft()
 	if !meta.FinalizerExists(p.mg, UnclaimedFinalizer) {
-		return unadmitted[lifecycle.Ignore], nil
+		return outcomes[ignored], nil
 	}
 	desired := clone(p.mg)
 	meta.RemoveFinalizer(desired, UnclaimedFinalizer)
@@ -56,7 +55,7 @@ func (p *creationRecord) ignore(ctx context.Context) (outcome, error) {
 		err = nil
 	}
 
-	return outcome{name: unadmitted[lifecycle.Ignore].name, requeue: never}, removingFinalizer.failed(err)
+	return outcomes[unclaimed], removingFinalizer.failed(err)
 }
 
 // replaceFinalizers stores the finalizers of desired, if the object has not changed since it was read.
