@@ -71,7 +71,8 @@ const (
 	listedOtherwise
 )
 
-// The outcomes of failures. Each but held and awaitingReference is a stage of a pass. [row.failed] makes an error of the stage.
+// The outcomes of failures. Each but held and awaitingReference is a stage of a pass. [row.failed] makes an error of the
+// stage.
 const (
 	connecting row = iota + listedOtherwise + 1
 	initializing
