@@ -172,8 +172,8 @@ func (w *World) judgeRest() {
 	fired := w.fired
 	w.run(w.now().Add(time.Millisecond)) // a pass that is due at this moment may have to write what went wrong before
 	for _, p := range w.alive() {
-		if len(w.undone.rewinds) > 0 && w.now().Sub(p.began) < 2*pollInterval {
-			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored
+		if (len(w.undone.rewinds) > 0 || w.config.Publishes) && w.now().Sub(p.began) < 2*pollInterval {
+			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored, or publishes it again
 		}
 	}
 	asked, passes, outside, objects := w.work.asked, w.work.passes, w.external.Changes(), len(w.users.all())

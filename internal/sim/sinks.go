@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/moorage-dev/moorage/pkg/changelog"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
 )
@@ -66,12 +68,29 @@ func (t *sinks) log(msg string, keysAndValues []any) {
 		}
 	}
 	if t.world.verbose {
-		t.record("log", msg+" "+fmt.Sprint(keysAndValues...))
+		t.record("log", logLine(msg, keysAndValues))
 
 		return
 	}
 	t.check("log", msg)
 	t.checkAll(keysAndValues)
+}
+
+// logLine returns a line of the log, with its values as key=value. A value with spaces is quoted.
+func logLine(msg string, keysAndValues []any) string {
+	for i := 0; i < len(keysAndValues); i += 2 {
+		value := any("(no value)")
+		if i+1 < len(keysAndValues) {
+			value = keysAndValues[i+1]
+		}
+		text := fmt.Sprint(value)
+		if text == "" || strings.ContainsAny(text, " \t\n\"") {
+			text = strconv.Quote(text)
+		}
+		msg += fmt.Sprintf(" %v=%s", keysAndValues[i], text)
+	}
+
+	return msg
 }
 
 // WithValues returns the receiver.
@@ -133,15 +152,24 @@ func (t *sinks) passEnded(p *process, key types.NamespacedName, result reconcile
 	if !t.world.verbose {
 		return
 	}
-	line := fmt.Sprintf("%10s p%d  == pass of %s ended: again after %s", t.world.since(), p.number, key.Name,
-		result.RequeueAfter)
-	if result.Requeue { //nolint:staticcheck // reconcilers use it still
-		line += " (with back-off)"
+	t.lines = append(t.lines, fmt.Sprintf("%10s p%d  == pass of %s ended: %s", t.world.since(), p.number, key.Name,
+		describeRequeue(result, err)))
+}
+
+// describeRequeue describes when the queue returns the object of a pass, as controller-runtime decides it.
+func describeRequeue(result reconcile.Result, err error) string {
+	switch {
+	case errors.Is(err, reconcile.TerminalError(nil)):
+		return "not requeued, error: " + err.Error()
+	case err != nil:
+		return "requeued with backoff, error: " + err.Error()
+	case result.RequeueAfter > 0:
+		return fmt.Sprintf("requeued after %s", result.RequeueAfter)
+	case result.Requeue: //nolint:staticcheck // reconcilers use it still
+		return "requeued with backoff"
+	default:
+		return "not requeued"
 	}
-	if err != nil {
-		line += ", error: " + err.Error()
-	}
-	t.lines = append(t.lines, line)
 }
 
 // check judges that a text contains no secret.

@@ -34,7 +34,7 @@ func (w *World) Snapshotable() bool {
 
 	return w.system != nil && !w.system.lists && len(w.system.subscribed) == 0 && c.Kind == bucket.Kind &&
 		c.Connecter == managed.ExternalConnecter(w.system) && !c.notifies && !c.limited && c.connects == nil &&
-		c.NewConnecter == nil && c.Behind == nil && c.replace == nil
+		c.NewConnecter == nil && c.Behind == nil && c.replace == nil && c.CollectsGarbage == 0
 }
 
 // Quiescent returns whether a snapshot contains everything that is in progress.

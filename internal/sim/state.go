@@ -24,6 +24,7 @@ type state struct {
 	callers      map[types.UID]int            // the process that last called Create for an object
 	creates      map[types.NamespacedName]int // calls of Create
 	judged       int                          // changes of the server before the last operation
+	collected    int                          // changes of the server that the garbage collector has seen
 	allowed      map[string]bool              // namespaces that objects of other namespaces name
 	evicted      time.Time                    // when the Namespace or CustomResourceDefinition was deleted
 	gone         map[types.UID]bool           // objects that are gone

@@ -65,6 +65,8 @@ type Config struct {
 	// Workers is the number of objects that a process reconciles concurrently. The default is 1.
 	Workers int
 
+	Dependents
+
 	// simulator is what runs the simulation
 	simulator *Simulator
 	// memory of other servers of the scheme; nil is none
@@ -97,6 +99,17 @@ type Config struct {
 
 	// replace returns another reconciler for a process, in tests of the judges
 	replace func(*process, client.Client) reconcile.Reconciler
+}
+
+// Dependents is what happens to the dependents of objects, such as connection Secrets. The zero value is that of the
+// scenarios of this package.
+type Dependents struct {
+	// CollectsGarbage is the time after which the garbage collector deletes the dependents of a deleted object. The
+	// default is that there is no garbage collector.
+	CollectsGarbage time.Duration
+
+	// Publishes is whether objects have connection Secrets. A process that begins may then write each Secret once more.
+	Publishes bool
 }
 
 // A randomness is a source of random numbers, which a snapshot contains.
@@ -288,6 +301,7 @@ func (w *World) advance(until time.Time, enough []func() bool) bool {
 // background does everything that is due now, except passes of blocked processes. It returns whether anything was due.
 func (w *World) background() bool {
 	any := false
+	w.scheduleGarbageCollection()
 	for len(w.events) > 0 && !w.events[0].at.After(w.now()) {
 		heap.Pop(&w.events).(occurrence).do()
 		any = true

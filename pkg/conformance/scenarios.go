@@ -18,6 +18,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
+// garbageCollection is the time after which the dependents of a deleted object are deleted. It is longer than the lag
+// of the cache, so that a new object of the same name finds them, as it may in a cluster.
+const garbageCollection = 200 * time.Millisecond
+
 // A scenario is a sequence of changes to one or two objects, and the conditions that must hold during it.
 type scenario struct {
 	name          string
@@ -251,6 +255,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 	return t.simulator.Try(sim.Trial{
 		Config: sim.Config{
 			Kind: t.suite.Kind, Scheme: t.suite.Scheme, Options: t.options(), Lag: 5 * time.Millisecond,
+			Dependents:   sim.Dependents{CollectsGarbage: garbageCollection, Publishes: t.publishes()},
 			NewConnecter: func() managed.ExternalConnecter { return t.newRecorder() }, Behind: t.newServer(),
 		},
 		External: t.ledger, Schedule: schedule, Secrets: t.suite.Secrets, Salt: t.salt + uint32(t.schedulesRun),
@@ -261,6 +266,15 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 			t.searchSecrets()
 		},
 	}, t.suite.Replay != "")
+}
+
+// publishes reports whether a sample asks for a connection Secret.
+func (k *runner) publishes() bool {
+	return slices.ContainsFunc(k.suite.Samples, func(mg resource.Managed) bool {
+		w, ok := mg.(resource.ConnectionSecretWriterTo)
+
+		return ok && w.GetWriteConnectionSecretToReference() != nil
+	})
 }
 
 // searchSecrets reports secrets that the stored object contains.
