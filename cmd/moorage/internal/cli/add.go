@@ -37,6 +37,7 @@ func (c *providerConfigCommand) Run(in *invocation) error {
 type placeFlags struct {
 	Dir      string `default:"." placeholder:"DIR" help:"Folder of the provider. The default is this one."`
 	Generate bool   `default:"true" negatable:"" help:"${help_place_generate}"`
+	Check    bool   `default:"true" negatable:"" help:"${help_place_check}"`
 
 	planFlags
 }
@@ -57,7 +58,14 @@ func (c *placeFlags) change(in *invocation, change func(scaffold.Project) (scaff
 		return err
 	}
 
-	if err := c.carryOut(in, c.Dir, scaffold.Input{Before: &project.p, After: after}); err != nil {
+	input := scaffold.Input{Before: &project.p, After: after}
+	if c.Check {
+		if err := checkFits(c.Dir, input); err != nil {
+			return err
+		}
+	}
+
+	if err := c.carryOut(in, c.Dir, input); err != nil {
 		return err
 	}
 

@@ -10,6 +10,7 @@ func helpTexts() kong.Vars {
 			"the API knows a request again by a token (token), what was created can be searched for (findable), or " +
 			"nothing does (opaque).",
 		"help_place_generate": "Run make generate afterwards, which makes deep copies, CRDs and the role.",
+		"help_place_check":    "Check before anything is written that the new Go files compile with those that you changed.",
 		"help_kind":           "Add a kind of managed resource: its type, its client, a fake of its API, and its tests.",
 		"help_providerconfig": "Add ProviderConfig and ClusterProviderConfig, which say where the API is and with which " +
 			"credentials.",
