@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -42,7 +43,7 @@ func Judge(dir string, plan []File) ([]Verdict, error) {
 			return nil, err
 		case bytes.Equal(found, f.Content):
 			v.Fate = Same
-		case f.Replaces != nil && bytes.Equal(found, f.Replaces):
+		case f.Replaces != nil && (bytes.Equal(found, f.Replaces) || f.Path == Record && sameJSON(found, f.Replaces)):
 			v.Fate = Replaced
 		}
 
@@ -50,6 +51,13 @@ func Judge(dir string, plan []File) ([]Verdict, error) {
 	}
 
 	return out, nil
+}
+
+// sameJSON reports whether two texts are the same JSON but for their white space: authors edit the record by hand.
+func sameJSON(a, b []byte) bool {
+	var first, second bytes.Buffer
+
+	return json.Compact(&first, a) == nil && json.Compact(&second, b) == nil && bytes.Equal(first.Bytes(), second.Bytes())
 }
 
 // Apply writes the files to create and to replace, in the order of the verdicts. A conflict is left alone. After one

@@ -168,6 +168,7 @@ func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 	}
 
 	dir := generated(t, p)
+	connected(t, dir)
 
 	// TestProject lets Go vet the tests, which reads all that they are linked of once more.
 	run(t, dir, "make", "verify", "test", generator(t), "GOTEST=go test -vet=off -timeout 30m")
@@ -182,6 +183,20 @@ func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 				shown(t, tests)
 			}
 		})
+	}
+}
+
+// connected adds a test to a project that ends its API: its ProviderConfig reports that.
+func connected(t *testing.T, dir string) {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join("testdata", "connected_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "internal", "systemtest", "connected_test.go"), text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
