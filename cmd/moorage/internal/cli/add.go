@@ -12,12 +12,19 @@ type kindCommand struct {
 	Class         scaffold.Class `enum:"named,token,findable,opaque" default:"named" help:"${help_kind_class}"`
 	ClusterScoped bool           `help:"Its objects are in no namespace."`
 
+	ConnectionDetails bool     `help:"${help_kind_details}"`
+	RefersTo          []string `placeholder:"Role" help:"${help_kind_refers}"`
+	WithoutStamp      bool     `help:"${help_kind_stamp}"`
+
 	placeFlags
 }
 
 // Run adds a kind.
 func (c *kindCommand) Run(in *invocation) error {
-	kind := scaffold.Kind{Kind: c.Kind, Version: c.Version, Class: c.Class, ClusterScoped: c.ClusterScoped}
+	kind := scaffold.Kind{
+		Kind: c.Kind, Version: c.Version, Class: c.Class, ClusterScoped: c.ClusterScoped,
+		ConnectionDetails: c.ConnectionDetails, RefersTo: c.RefersTo, WithoutStamp: c.WithoutStamp,
+	}
 
 	return c.change(in, func(p scaffold.Project) (scaffold.Project, error) { return p.WithKind(kind) })
 }

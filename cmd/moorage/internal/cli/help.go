@@ -10,8 +10,13 @@ func helpTexts() kong.Vars {
 			"the API knows a request again by a token (token), what was created can be searched for (findable), or " +
 			"nothing does (opaque).",
 		"help_place_generate": "Run make generate afterwards, which makes deep copies, CRDs and the role.",
-		"help_place_check":    "Check before anything is written that the new Go files compile with those that you changed.",
-		"help_kind":           "Add a kind of managed resource: its type, its client, a fake of its API, and its tests.",
+		"help_kind_details": "Its objects publish connection details in a Secret that they name in " +
+			"spec.writeConnectionSecretToRef.",
+		"help_kind_refers": "Kind that its objects refer to. Several are separated by commas.",
+		"help_kind_stamp": "The API cannot store which object owns a resource. Whatever has the external name counts as the " +
+			"resource of the object.",
+		"help_place_check": "Check before anything is written that the new Go files compile with yours.",
+		"help_kind":        "Add a kind of managed resource: its type, its client, a fake of its API, and its tests.",
 		"help_providerconfig": "Add ProviderConfig and ClusterProviderConfig, which say where the API is and with which " +
 			"credentials.",
 		"help_diff": "Show what the templates of this moorage would change in the provider in this folder, and change it, " +

@@ -10,6 +10,7 @@
 //	project         makes one file
 //	version         makes one for each API version
 //	kind            makes one for each kind
+//	references      makes one for each kind that refers to others
 //	firstkind       makes one once there is a kind
 //	static          makes one as long as there is no ProviderConfig
 //	providerconfig  makes one once there is

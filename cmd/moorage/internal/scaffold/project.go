@@ -68,6 +68,15 @@ type Kind struct {
 	Version       string `json:"version"`
 	Class         Class  `json:"class"`
 	ClusterScoped bool   `json:"clusterScoped,omitempty"`
+
+	// ConnectionDetails says that its objects publish connection details in a Secret.
+	ConnectionDetails bool `json:"connectionDetails,omitempty"`
+
+	// RefersTo are the kinds that its objects refer to. They come before it.
+	RefersTo []string `json:"refersTo,omitempty"`
+
+	// WithoutStamp says that the API cannot store which object owns a resource.
+	WithoutStamp bool `json:"withoutStamp,omitempty"`
 }
 
 // Name returns what the provider calls itself: the last element of its module that
@@ -104,9 +113,40 @@ func (p Project) WithKind(k Kind) (Project, error) {
 		}
 	}
 
+	if err := p.checkReferences(k); err != nil {
+		return Project{}, err
+	}
+
 	p.Kinds = append(slices.Clone(p.Kinds), k)
 
 	return p, nil
+}
+
+// checkReferences returns an error, written for users, if a kind cannot refer to the kinds that it names.
+func (p Project) checkReferences(k Kind) error {
+	for n, name := range k.RefersTo {
+		found := slices.IndexFunc(p.Kinds, func(other Kind) bool { return other.Kind == name })
+
+		switch {
+		case found < 0:
+			return fmt.Errorf("the kind %s cannot refer to %s, which is no kind of this provider: add that kind first", k.Kind,
+				name)
+		case slices.Contains(k.RefersTo[:n], name):
+			return fmt.Errorf("the kind %s is to refer to %s twice: name it once, and add further fields by hand", k.Kind, name)
+		case slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }):
+			return fmt.Errorf("the kind %s cannot refer to %s, whose name is a field of each kind: add the reference by hand",
+				k.Kind, name)
+		case p.Kinds[found].Version != k.Version:
+			return fmt.Errorf(
+				"the kind %s of %s cannot refer to %s of %s: choose the same version, or add the reference by hand",
+				k.Kind, k.Version, name, p.Kinds[found].Version)
+		case k.ClusterScoped && !p.Kinds[found].ClusterScoped:
+			return fmt.Errorf("the kind %s is cluster-scoped, and %s is not: a reference needs a namespace, add it by hand",
+				k.Kind, name)
+		}
+	}
+
+	return nil
 }
 
 // WithProviderConfig returns the project with a ProviderConfig of that version, or

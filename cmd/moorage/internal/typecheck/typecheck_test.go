@@ -14,7 +14,8 @@ func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(tex
 // TestCheck adds files to a module whose package internal/api was changed.
 func TestCheck(t *testing.T) {
 	there := fstest.MapFS{
-		"internal/api/client.go":      file("package api\n\ntype Client struct{ dsn string }\n\nfunc (c Client) Close() {}\n"),
+		"internal/api/client.go": file("package api\n\ntype Client struct{ dsn string }\n\n" +
+			"func (c Client) Close() {}\n"),
 		"internal/api/broken.go":      file("package api\n\nfunc {"),
 		"internal/api/other_test.go":  file("package api\n\nfunc helper() int { return 1 }\n"),
 		"internal/api/other_plan9.go": file("package api\n\nfunc (c Client) Call() {}\n"),
