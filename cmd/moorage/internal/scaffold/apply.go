@@ -69,8 +69,9 @@ func sameJSON(a, b []byte) bool {
 }
 
 // Apply writes the files to create, to replace and to merge, in the order of the verdicts. A conflict is left alone.
-// After one the [Base] and the [Record] are left alone too, unless despiteConflicts is set, because they would describe
-// files that are missing. An existing file is never overwritten unexpectedly: one that appeared since Judge is an error.
+// After one the [Base] and the [Record] are left alone too, unless despiteConflicts is set, because they would
+// describe files that are missing. An existing file is never overwritten unexpectedly: one that appeared since Judge
+// is an error.
 func Apply(dir string, verdicts []Verdict, despiteConflicts bool) error {
 	conflict := false
 

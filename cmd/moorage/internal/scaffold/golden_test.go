@@ -102,6 +102,39 @@ func TestKindFlags(t *testing.T) {
 	run(t, dir, "go", "test", "-vet=off", "-skip", conformance, "./internal/controller/role", "./internal/controller/link")
 }
 
+// TestInterface compiles a provider whose client is an interface, with kinds of every class, and runs all its tests:
+// without a ProviderConfig, and with one.
+func TestInterface(t *testing.T) {
+	p := cloud()
+	p.Client = scaffold.Interface
+
+	dir := generated(t, with(t, p, kinds(true)...))
+	run(t, dir, "make", "vet", "test")
+
+	all, err := with(t, p, kinds(false)[:2]...).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir = generated(t, all)
+	connected(t, dir)
+	run(t, dir, "make", "vet", "verify", "test", generator(t))
+}
+
+// TestInterfaceLinted lints a provider whose client is an interface, with kinds of every class and flag.
+func TestInterfaceLinted(t *testing.T) {
+	p := cloud()
+	p.Client = scaffold.Interface
+
+	all, err := flagged(t, with(t, p, kinds(false)...)).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	run(t, generated(t, all), "make", "lint",
+		"GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
+}
+
 // flagged adds kinds with each flag.
 func flagged(t *testing.T, p scaffold.Project) scaffold.Project {
 	t.Helper()

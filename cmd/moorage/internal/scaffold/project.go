@@ -29,6 +29,12 @@ const (
 // Classes returns all classes, the best first.
 func Classes() []Class { return []Class{Named, Token, Findable, Opaque} }
 
+// Clients of external systems.
+const (
+	HTTP      = "http"      // a client that sends JSON by HTTP, with a server in memory for tests
+	Interface = "interface" // an interface, with an implementation in memory for tests
+)
+
 // A Project describes the repository of a provider. The zero value is none: see [Project.Check].
 type Project struct {
 	// Template is the version of the templates it was made from.
@@ -40,6 +46,9 @@ type Project struct {
 
 	// Moorage is where the library comes from.
 	Moorage Source `json:"moorage"`
+
+	// Client is how the provider reaches the external system: HTTP or Interface. Empty is HTTP.
+	Client string `json:"client,omitempty"`
 
 	// ProviderConfig is the API version of its ProviderConfig, or empty.
 	ProviderConfig string `json:"providerConfig,omitempty"`
@@ -90,6 +99,15 @@ func (p Project) Name() string {
 	}
 
 	return last
+}
+
+// client returns how the provider reaches the external system.
+func (p Project) client() string {
+	if p.Client == "" {
+		return HTTP
+	}
+
+	return p.Client
 }
 
 // WithKind returns the project with an additional kind, or an error that says what to request instead.
@@ -233,6 +251,10 @@ func (p Project) Check() error {
 
 	if err := checkGroup(p.Group); err != nil {
 		return err
+	}
+
+	if p.client() != HTTP && p.client() != Interface {
+		return fmt.Errorf("%q is no client: give %s or %s", p.Client, HTTP, Interface)
 	}
 
 	if p.Moorage.Version == "" {

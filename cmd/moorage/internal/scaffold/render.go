@@ -102,6 +102,9 @@ func (v view) AllKinds() []described {
 	return out
 }
 
+// Interface reports whether the client is an interface.
+func (v view) Interface() bool { return v.client() == Interface }
+
 // Versions returns the API versions there are.
 func (v view) Versions() []string { return v.versions() }
 
@@ -110,7 +113,9 @@ func (v view) Versions() []string { return v.versions() }
 func render(p Project) (map[string][]byte, error) {
 	out := map[string][]byte{}
 
-	views := map[string][]view{"project": {{Project: p}}}
+	client := p.client()
+
+	views := map[string][]view{"project": {{Project: p}}, client: {{Project: p}}}
 	for _, version := range p.versions() {
 		views["version"] = append(views["version"], view{Project: p, Version: version})
 	}
@@ -118,6 +123,7 @@ func render(p Project) (map[string][]byte, error) {
 	for _, k := range p.Kinds {
 		of := view{Project: p, Version: k.Version, Kind: described{k, p}}
 		views["kind"] = append(views["kind"], of)
+		views[client+"kind"] = append(views[client+"kind"], of)
 		views["firstkind"] = []view{{Project: p}}
 
 		if len(k.RefersTo) > 0 {
