@@ -12,12 +12,19 @@ type kindCommand struct {
 	Class         scaffold.Class `enum:"named,token,findable,opaque" default:"named" help:"${help_kind_class}"`
 	ClusterScoped bool           `help:"Its objects are in no namespace."`
 
+	ConnectionDetails bool     `help:"${help_kind_details}"`
+	RefersTo          []string `placeholder:"Role" help:"${help_kind_refers}"`
+	WithoutStamp      bool     `help:"${help_kind_stamp}"`
+
 	placeFlags
 }
 
 // Run adds a kind.
 func (c *kindCommand) Run(in *invocation) error {
-	kind := scaffold.Kind{Kind: c.Kind, Version: c.Version, Class: c.Class, ClusterScoped: c.ClusterScoped}
+	kind := scaffold.Kind{
+		Kind: c.Kind, Version: c.Version, Class: c.Class, ClusterScoped: c.ClusterScoped,
+		ConnectionDetails: c.ConnectionDetails, RefersTo: c.RefersTo, WithoutStamp: c.WithoutStamp,
+	}
 
 	return c.change(in, func(p scaffold.Project) (scaffold.Project, error) { return p.WithKind(kind) })
 }
@@ -37,6 +44,7 @@ func (c *providerConfigCommand) Run(in *invocation) error {
 type placeFlags struct {
 	Dir      string `default:"." placeholder:"DIR" help:"Folder of the provider. The default is this one."`
 	Generate bool   `default:"true" negatable:"" help:"${help_place_generate}"`
+	Check    bool   `default:"true" negatable:"" help:"${help_place_check}"`
 
 	planFlags
 }
@@ -57,7 +65,14 @@ func (c *placeFlags) change(in *invocation, change func(scaffold.Project) (scaff
 		return err
 	}
 
-	if err := c.carryOut(in, c.Dir, scaffold.Input{Before: &project.p, After: after}); err != nil {
+	input := scaffold.Input{Before: &project.p, After: after}
+	if c.Check {
+		if err := checkFits(c.Dir, input); err != nil {
+			return err
+		}
+	}
+
+	if err := c.carryOut(in, c.Dir, input); err != nil {
 		return err
 	}
 

@@ -10,7 +10,13 @@ func helpTexts() kong.Vars {
 			"the API knows a request again by a token (token), what was created can be searched for (findable), or " +
 			"nothing does (opaque).",
 		"help_place_generate": "Run make generate afterwards, which makes deep copies, CRDs and the role.",
-		"help_kind":           "Add a kind of managed resource: its type, its client, a fake of its API, and its tests.",
+		"help_kind_details": "Its objects publish connection details in a Secret that they name in " +
+			"spec.writeConnectionSecretToRef.",
+		"help_kind_refers": "Kind that its objects refer to. Several are separated by commas.",
+		"help_kind_stamp": "The API cannot store which object owns a resource. Whatever has the external name counts as " +
+			"the resource of the object.",
+		"help_place_check": "Check before anything is written that the new Go files compile with yours.",
+		"help_kind":        "Add a kind of managed resource: its type, its client, a fake of its API, and its tests.",
 		"help_providerconfig": "Add ProviderConfig and ClusterProviderConfig, which say where the API is and with which " +
 			"credentials.",
 		"help_diff": "Show what the templates of this moorage would change in the provider in this folder, and change it, " +
@@ -26,7 +32,9 @@ func helpTexts() kong.Vars {
 		"help_diff_keepmine": "With --apply: where you changed the same lines, keep yours and never ask again. The default " +
 			"is to " +
 			"leave them, and to show them again.",
-		"help_diff_version":   "Release of Moorage to use from now on. The default is that of this program, if it is one.",
+		"help_diff_version": "Release of Moorage to use from now on. The default is that of this program, if it is one.",
+		"help_init_client": "How the provider reaches the external system: by HTTP and JSON (http), or by an interface " +
+			"that your client implements, for all other protocols and libraries (interface).",
 		"help_init_dir":       "Folder of the repository, which is made if it is missing. The default is this one.",
 		"help_init_module":    "Path of the Go module. Its last element is what the provider calls itself.",
 		"help_source_version": "Release of Moorage to use. The default is that of this program.",

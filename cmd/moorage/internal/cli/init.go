@@ -17,6 +17,8 @@ type initCommand struct {
 	Module string `required:"" placeholder:"example.org/provider-cloud" help:"${help_init_module}"`
 	Group  string `required:"" placeholder:"cloud.example.org" help:"API group of the kinds, below a domain of yours."`
 
+	Client string `enum:"http,interface" default:"http" help:"${help_init_client}"`
+
 	sourceFlags
 	planFlags
 }
@@ -33,6 +35,10 @@ func (c *initCommand) Run(in *invocation) error {
 	}
 
 	after := scaffold.Project{Template: scaffold.Template, Module: c.Module, Group: c.Group, Moorage: source}
+	if c.Client != scaffold.HTTP { // the default is not recorded
+		after.Client = c.Client
+	}
+
 	if err := c.carryOut(in, c.Dir, scaffold.Input{After: after}); err != nil {
 		return err
 	}

@@ -65,6 +65,24 @@ func Compare(base, mine, theirs string) []Region {
 	return out
 }
 
+// Clean returns the text with the changes of both sides, and false if they changed the same lines to different texts.
+func Clean(base, mine, theirs string) (merged string, ok bool) {
+	var out strings.Builder
+
+	for _, r := range Compare(base, mine, theirs) {
+		switch r.State {
+		case Clash:
+			return "", false
+		case Theirs:
+			out.WriteString(Text(r.Theirs))
+		default:
+			out.WriteString(Text(r.Mine))
+		}
+	}
+
+	return out.String(), true
+}
+
 // Text joins lines.
 func Text(lines []string) string { return strings.Join(lines, "") }
 

@@ -140,3 +140,26 @@ func written(regions []merge.Region) string {
 
 	return strings.Join(out, ", ")
 }
+
+// TestClean merges changes of different lines, and refuses those of the same lines.
+func TestClean(t *testing.T) {
+	cases := map[string]struct {
+		reason, mine, theirs, want string
+		ok                         bool
+	}{
+		"Apart":  {"Each side changed a line.", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n", true},
+		"Mine":   {"One side changed nothing.", "A\nb\nc\n", "a\nb\nc\n", "A\nb\nc\n", true},
+		"Equal":  {"Both sides made the same change.", "a\nc\n", "a\nc\n", "a\nc\n", true},
+		"Clash":  {"Both sides changed a line.", "1\nb\nc\n", "2\nb\nc\n", "", false},
+		"Delete": {"One side deleted what the other changed.", "b\nc\n", "2\nb\nc\n", "", false},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ok := merge.Clean("a\nb\nc\n", tc.mine, tc.theirs)
+			if got != tc.want || ok != tc.ok {
+				t.Errorf("%s\nwant %q, %t, got %q, %t", tc.reason, tc.want, tc.ok, got, ok)
+			}
+		})
+	}
+}

@@ -2,10 +2,14 @@ package scaffold
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/merge"
 )
 
 // A Fate is the outcome for one file of a plan.
@@ -15,6 +19,7 @@ type Fate string
 const (
 	Created  Fate = "create"
 	Replaced Fate = "replace"
+	Merged   Fate = "merge"    // it was changed by hand in other lines than the plan changes
 	Same     Fate = "same"     // it is up to date
 	Conflict Fate = "conflict" // it was changed or created by hand: it is left alone
 )
@@ -42,8 +47,12 @@ func Judge(dir string, plan []File) ([]Verdict, error) {
 			return nil, err
 		case bytes.Equal(found, f.Content):
 			v.Fate = Same
-		case f.Replaces != nil && bytes.Equal(found, f.Replaces):
+		case f.Replaces != nil && (bytes.Equal(found, f.Replaces) || f.Path == Record && sameJSON(found, f.Replaces)):
 			v.Fate = Replaced
+		case f.Replaces != nil && rank(f) == 0 && path.Ext(f.Path) != ".go": // merged Go might not compile
+			if merged, ok := merge.Clean(string(f.Replaces), string(found), string(f.Content)); ok {
+				v.Fate, v.Content = Merged, []byte(merged)
+			}
 		}
 
 		out = append(out, v)
@@ -52,9 +61,17 @@ func Judge(dir string, plan []File) ([]Verdict, error) {
 	return out, nil
 }
 
-// Apply writes the files to create and to replace, in the order of the verdicts. A conflict is left alone. After one
-// the [Base] and the [Record] are left alone too, unless despiteConflicts is set, because they would describe files
-// that are missing. An existing file is never overwritten unexpectedly: one that appeared since Judge is an error.
+// sameJSON reports whether two texts are the same JSON but for their white space: authors edit the record by hand.
+func sameJSON(a, b []byte) bool {
+	var first, second bytes.Buffer
+
+	return json.Compact(&first, a) == nil && json.Compact(&second, b) == nil && bytes.Equal(first.Bytes(), second.Bytes())
+}
+
+// Apply writes the files to create, to replace and to merge, in the order of the verdicts. A conflict is left alone.
+// After one the [Base] and the [Record] are left alone too, unless despiteConflicts is set, because they would
+// describe files that are missing. An existing file is never overwritten unexpectedly: one that appeared since Judge
+// is an error.
 func Apply(dir string, verdicts []Verdict, despiteConflicts bool) error {
 	conflict := false
 
@@ -73,14 +90,14 @@ func Apply(dir string, verdicts []Verdict, despiteConflicts bool) error {
 	return nil
 }
 
-func write(path string, v Verdict) error {
+func write(to string, v Verdict) error {
 	switch v.Fate {
 	case Created:
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return err
 		}
 
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
 			return err
 		}
@@ -88,8 +105,8 @@ func write(path string, v Verdict) error {
 		_, err = file.Write(v.Content)
 
 		return errors.Join(err, file.Close())
-	case Replaced:
-		return os.WriteFile(path, v.Content, 0o644)
+	case Replaced, Merged:
+		return os.WriteFile(to, v.Content, 0o644)
 	default:
 		return nil
 	}

@@ -10,6 +10,11 @@
 //	project         makes one file
 //	version         makes one for each API version
 //	kind            makes one for each kind
+//	http            makes one if the client speaks HTTP
+//	httpkind        makes one for each kind then
+//	interface       makes one if the client is an interface
+//	interfacekind   makes one for each kind then
+//	references      makes one for each kind that refers to others
 //	firstkind       makes one once there is a kind
 //	static          makes one as long as there is no ProviderConfig
 //	providerconfig  makes one once there is

@@ -91,6 +91,63 @@ func TestProject(t *testing.T) {
 	wrongExamples(t, dir)
 }
 
+// TestKindFlags compiles a provider whose kinds publish connection details, refer to each other, and have no stamp,
+// and runs its tests, but for those of the conformance kit of kinds with connection details.
+func TestKindFlags(t *testing.T) {
+	dir := generated(t, flagged(t, cloud()))
+
+	run(t, dir, "make", "vet")
+	run(t, dir, "go", "test", "-vet=off", "./internal/controller/grant", "./internal/systemtest")
+	// The simulated API server keeps the Secret of an object that is gone, so that the kit fails for these.
+	run(t, dir, "go", "test", "-vet=off", "-skip", conformance, "./internal/controller/role", "./internal/controller/link")
+}
+
+// TestInterface compiles a provider whose client is an interface, with kinds of every class, and runs all its tests:
+// without a ProviderConfig, and with one.
+func TestInterface(t *testing.T) {
+	p := cloud()
+	p.Client = scaffold.Interface
+
+	dir := generated(t, with(t, p, kinds(true)...))
+	run(t, dir, "make", "vet", "test")
+
+	all, err := with(t, p, kinds(false)[:2]...).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir = generated(t, all)
+	connected(t, dir)
+	run(t, dir, "make", "vet", "verify", "test", generator(t))
+}
+
+// TestInterfaceLinted lints a provider whose client is an interface, with kinds of every class and flag.
+func TestInterfaceLinted(t *testing.T) {
+	p := cloud()
+	p.Client = scaffold.Interface
+
+	all, err := flagged(t, with(t, p, kinds(false)...)).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	run(t, generated(t, all), "make", "lint",
+		"GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
+}
+
+// flagged adds kinds with each flag.
+func flagged(t *testing.T, p scaffold.Project) scaffold.Project {
+	t.Helper()
+
+	return with(t, p,
+		scaffold.Kind{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true},
+		scaffold.Kind{Kind: "Grant", Version: "v1alpha1", Class: scaffold.Named, RefersTo: []string{"Role"},
+			WithoutStamp: true},
+		scaffold.Kind{Kind: "Link", Version: "v1alpha1", Class: scaffold.Opaque, ConnectionDetails: true,
+			RefersTo: []string{"Role", "Grant"}, WithoutStamp: true},
+	)
+}
+
 // wrongExamples writes a field that no kind has into each example: the project's tests find all.
 func wrongExamples(t *testing.T, dir string) {
 	t.Helper()
@@ -132,7 +189,7 @@ const conformance = "^TestConformance$"
 // TestLinted lints a provider of kinds of every class. (That it gets its linters by itself is
 // seen where the page write-a-provider is followed.)
 func TestLinted(t *testing.T) {
-	p, err := with(t, cloud(), kinds(false)...).WithProviderConfig("v1alpha1")
+	p, err := flagged(t, with(t, cloud(), kinds(false)...)).WithProviderConfig("v1alpha1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +225,7 @@ func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 	}
 
 	dir := generated(t, p)
+	connected(t, dir)
 
 	// TestProject lets Go vet the tests, which reads all that they are linked of once more.
 	run(t, dir, "make", "verify", "test", generator(t), "GOTEST=go test -vet=off -timeout 30m")
@@ -182,6 +240,20 @@ func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 				shown(t, tests)
 			}
 		})
+	}
+}
+
+// connected adds a test to a project that ends its API: its ProviderConfig reports that.
+func connected(t *testing.T, dir string) {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join("testdata", "connected_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.WriteFile(filepath.Join(dir, "internal", "systemtest", "connected_test.go"), text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

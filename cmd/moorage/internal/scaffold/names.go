@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -101,6 +102,9 @@ var reserved = []string{
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 
+// fields are those that the generated types of each kind have.
+var fields = []string{"ID", "Size", "State", "Owner", "Token"}
+
 func (k Kind) check() error {
 	lower := strings.ToLower(k.Kind)
 
@@ -117,6 +121,11 @@ func (k Kind) check() error {
 		return fmt.Errorf("the kind %s is reserved: choose another, perhaps with the name of the API before it", k.Kind)
 	case !slices.Contains(Classes(), k.Class):
 		return fmt.Errorf("%q is no class: give named, token, findable or opaque", k.Class)
+	}
+
+	if k.ConnectionDetails && k.ClusterScoped {
+		return fmt.Errorf("the kind %s is cluster-scoped, and a connection Secret is in the namespace of its object: "+
+			"leave out one of both", k.Kind)
 	}
 
 	for _, suffix := range []string{"List", "Spec", "Status", "Parameters", "Observation", "Kind"} {
@@ -142,6 +151,16 @@ func plural(kind string) string {
 	default:
 		return lower + "s"
 	}
+}
+
+// lowerCamel returns a kind with its first letters in lower case: dnsZone for DNSZone.
+func lowerCamel(kind string) string {
+	n := 1
+	for n < len(kind) && unicode.IsUpper(rune(kind[n])) && (n+1 == len(kind) || unicode.IsUpper(rune(kind[n+1]))) {
+		n++
+	}
+
+	return strings.ToLower(kind[:n]) + kind[n:]
 }
 
 // article returns the article that goes with a noun.

@@ -96,6 +96,8 @@ func TestCheck(t *testing.T) {
 		"GroupLong":      {change(func(p *scaffold.Project) { p.Group = strings.Repeat("cloud.", 60) + "org" }), "253"},
 		"GroupReserved":  {change(func(p *scaffold.Project) { p.Group = "cloud.k8s.io" }), "reserved for Kubernetes"},
 		"NoSource":       {change(func(p *scaffold.Project) { p.Moorage.Version = "" }), "--checkout"},
+		"Client":         {change(func(p *scaffold.Project) { p.Client = "grpc" }), "give http or interface"},
+		"Interface":      {change(func(p *scaffold.Project) { p.Client = scaffold.Interface }), ""},
 		"ConfigVersion":  {change(func(p *scaffold.Project) { p.ProviderConfig = "1" }), "no API version"},
 		"Kind":           {named("Bucket"), ""},
 		"KindLower":      {named("bucket"), "capital letter"},
@@ -158,7 +160,10 @@ func TestWithKind(t *testing.T) {
 // only if it says that it is generated, or is shared; the files of
 // a kind are never planned again.
 func TestPlanTouchesNobodysFiles(t *testing.T) {
-	shared := []string{"apis/v1alpha1/resource_types.go", "internal/connect/connect.go", "internal/testenv/connection.go"}
+	shared := []string{
+		"apis/v1alpha1/resource_types.go", "deploy/base/deployment.yaml", "deploy/chart/values.yaml",
+		"internal/connect/connect.go", "internal/testenv/connection.go",
+	}
 
 	one := with(t, cloud(), bucket())
 

@@ -29,6 +29,12 @@ const (
 // Classes returns all classes, the best first.
 func Classes() []Class { return []Class{Named, Token, Findable, Opaque} }
 
+// Clients of external systems.
+const (
+	HTTP      = "http"      // a client that sends JSON by HTTP, with a server in memory for tests
+	Interface = "interface" // an interface, with an implementation in memory for tests
+)
+
 // A Project describes the repository of a provider. The zero value is none: see [Project.Check].
 type Project struct {
 	// Template is the version of the templates it was made from.
@@ -40,6 +46,9 @@ type Project struct {
 
 	// Moorage is where the library comes from.
 	Moorage Source `json:"moorage"`
+
+	// Client is how the provider reaches the external system: HTTP or Interface. Empty is HTTP.
+	Client string `json:"client,omitempty"`
 
 	// ProviderConfig is the API version of its ProviderConfig, or empty.
 	ProviderConfig string `json:"providerConfig,omitempty"`
@@ -68,6 +77,15 @@ type Kind struct {
 	Version       string `json:"version"`
 	Class         Class  `json:"class"`
 	ClusterScoped bool   `json:"clusterScoped,omitempty"`
+
+	// ConnectionDetails says that its objects publish connection details in a Secret.
+	ConnectionDetails bool `json:"connectionDetails,omitempty"`
+
+	// RefersTo are the kinds that its objects refer to. They come before it.
+	RefersTo []string `json:"refersTo,omitempty"`
+
+	// WithoutStamp says that the API cannot store which object owns a resource.
+	WithoutStamp bool `json:"withoutStamp,omitempty"`
 }
 
 // Name returns what the provider calls itself: the last element of its module that
@@ -81,6 +99,15 @@ func (p Project) Name() string {
 	}
 
 	return last
+}
+
+// client returns how the provider reaches the external system.
+func (p Project) client() string {
+	if p.Client == "" {
+		return HTTP
+	}
+
+	return p.Client
 }
 
 // WithKind returns the project with an additional kind, or an error that says what to request instead.
@@ -104,9 +131,40 @@ func (p Project) WithKind(k Kind) (Project, error) {
 		}
 	}
 
+	if err := p.checkReferences(k); err != nil {
+		return Project{}, err
+	}
+
 	p.Kinds = append(slices.Clone(p.Kinds), k)
 
 	return p, nil
+}
+
+// checkReferences returns an error, written for users, if a kind cannot refer to the kinds that it names.
+func (p Project) checkReferences(k Kind) error {
+	for n, name := range k.RefersTo {
+		found := slices.IndexFunc(p.Kinds, func(other Kind) bool { return other.Kind == name })
+
+		switch {
+		case found < 0:
+			return fmt.Errorf("the kind %s cannot refer to %s, which is no kind of this provider: add that kind first", k.Kind,
+				name)
+		case slices.Contains(k.RefersTo[:n], name):
+			return fmt.Errorf("the kind %s is to refer to %s twice: name it once, and add further fields by hand", k.Kind, name)
+		case slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }):
+			return fmt.Errorf("the kind %s cannot refer to %s, whose name is a field of each kind: add the reference by hand",
+				k.Kind, name)
+		case p.Kinds[found].Version != k.Version:
+			return fmt.Errorf(
+				"the kind %s of %s cannot refer to %s of %s: choose the same version, or add the reference by hand",
+				k.Kind, k.Version, name, p.Kinds[found].Version)
+		case k.ClusterScoped && !p.Kinds[found].ClusterScoped:
+			return fmt.Errorf("the kind %s is cluster-scoped, and %s is not: a reference needs a namespace, add it by hand",
+				k.Kind, name)
+		}
+	}
+
+	return nil
 }
 
 // WithProviderConfig returns the project with a ProviderConfig of that version, or
@@ -193,6 +251,10 @@ func (p Project) Check() error {
 
 	if err := checkGroup(p.Group); err != nil {
 		return err
+	}
+
+	if p.client() != HTTP && p.client() != Interface {
+		return fmt.Errorf("%q is no client: give %s or %s", p.Client, HTTP, Interface)
 	}
 
 	if p.Moorage.Version == "" {

@@ -26,7 +26,14 @@ type view struct {
 }
 
 // A described kind knows the words that are made of it.
-type described struct{ Kind }
+type described struct {
+	Kind
+
+	of Project
+}
+
+// Name returns the kind.
+func (d described) Name() string { return d.Kind.Kind }
 
 // Lower returns the kind in lower case, the name of its package.
 func (d described) Lower() string { return strings.ToLower(d.Kind.Kind) }
@@ -44,6 +51,24 @@ func (d described) An() string {
 	return strings.ToUpper(a[:1]) + a[1:]
 }
 
+// Refers returns the kinds that the kind refers to.
+func (d described) Refers() []described {
+	var out []described
+
+	for _, name := range d.RefersTo {
+		for _, k := range d.of.Kinds {
+			if k.Kind == name {
+				out = append(out, described{k, d.of})
+			}
+		}
+	}
+
+	return out
+}
+
+// JSON returns the kind as a field of JSON is written: its first letters in lower case.
+func (d described) JSON() string { return lowerCamel(d.Kind.Kind) }
+
 // Is reports whether the kind is of a class.
 func (d described) Is(class string) bool { return string(d.Class) == class }
 
@@ -60,7 +85,7 @@ func (v view) KindsHere() []described {
 
 	for _, k := range v.Kinds {
 		if k.Version == v.Version {
-			out = append(out, described{k})
+			out = append(out, described{k, v.Project})
 		}
 	}
 
@@ -71,11 +96,14 @@ func (v view) KindsHere() []described {
 func (v view) AllKinds() []described {
 	var out []described
 	for _, k := range v.Kinds {
-		out = append(out, described{k})
+		out = append(out, described{k, v.Project})
 	}
 
 	return out
 }
+
+// Interface reports whether the client is an interface.
+func (v view) Interface() bool { return v.client() == Interface }
 
 // Versions returns the API versions there are.
 func (v view) Versions() []string { return v.versions() }
@@ -85,14 +113,22 @@ func (v view) Versions() []string { return v.versions() }
 func render(p Project) (map[string][]byte, error) {
 	out := map[string][]byte{}
 
-	views := map[string][]view{"project": {{Project: p}}}
+	client := p.client()
+
+	views := map[string][]view{"project": {{Project: p}}, client: {{Project: p}}}
 	for _, version := range p.versions() {
 		views["version"] = append(views["version"], view{Project: p, Version: version})
 	}
 
 	for _, k := range p.Kinds {
-		views["kind"] = append(views["kind"], view{Project: p, Version: k.Version, Kind: described{k}})
+		of := view{Project: p, Version: k.Version, Kind: described{k, p}}
+		views["kind"] = append(views["kind"], of)
+		views[client+"kind"] = append(views[client+"kind"], of)
 		views["firstkind"] = []view{{Project: p}}
+
+		if len(k.RefersTo) > 0 {
+			views["references"] = append(views["references"], of)
+		}
 	}
 
 	if p.ProviderConfig != "" {

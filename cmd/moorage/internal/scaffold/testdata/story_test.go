@@ -33,6 +33,7 @@ import (
 
 	"example.org/provider-cloud/apis/v1alpha1"
 	"example.org/provider-cloud/internal/api"
+	"example.org/provider-cloud/internal/connect"
 	"example.org/provider-cloud/internal/controller/bucket"
 )
 
@@ -155,9 +156,9 @@ func (s *story) connect() {
 	}
 }
 
-// Acquire returns the client of the API.
-func (s *story) Acquire(context.Context, resource.Managed) (api.Client, func(), error) {
-	return s.client, func() {}, nil
+// Acquire returns the connection to the API.
+func (s *story) Acquire(context.Context, resource.Managed) (connect.Connection, error) {
+	return connect.Connection{Client: s.client, Release: func() {}}, nil
 }
 
 // start starts a process.
