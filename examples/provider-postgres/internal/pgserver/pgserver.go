@@ -185,7 +185,7 @@ func (s *Server) Resume(ctx context.Context) error {
 		"-c", "full_page_writes=off", "-c", "max_connections=100", "-c", "autovacuum=off",
 		"-c", "ssl=on", "-c", "ssl_cert_file="+filepath.Join(s.dir, "cert.pem"),
 		"-c", "ssl_key_file="+filepath.Join(s.dir, "key.pem"),
-		"-c", "log_statement=all", "-c", "log_connections=on")
+		"-c", "log_statement=all", "-c", "log_line_prefix=%u: ")
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return errors.Wrap(err, "cannot open the log of the server")

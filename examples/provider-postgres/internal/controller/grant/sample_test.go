@@ -47,7 +47,7 @@ func (p probe) exec(ctx context.Context, statements, id string) error {
 func (p probe) List(ctx context.Context) ([]conformance.Resource, error) {
 	var out []conformance.Resource
 	err := p.server.In(ctx, "postgres", func(conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT r.rolname, string_agg(x.privilege_type, ' ' ORDER BY 1)
+		rows, err := conn.Query(ctx, `SELECT r.rolname, string_agg(x.privilege_type, ' ' ORDER BY x.privilege_type)
 			FROM pg_database d, aclexplode(d.datacl) x JOIN pg_roles r ON r.oid = x.grantee
 			WHERE d.datname = 'shop' AND r.oid <> d.datdba GROUP BY r.rolname`)
 		if err != nil {

@@ -34,7 +34,9 @@ func TestConformance(t *testing.T) {
 		Kind:   role.Kind(),
 		Scheme: scheme,
 		NewConnecter: func() managed.ExternalConnecter {
-			return managed.Untyped(role.NewConnector(link, "cluster"))
+			return pgtest.Publishing{
+				ExternalConnecter: managed.Untyped(role.NewConnector(link, "cluster")), Secrets: link.Secrets,
+			}
 		},
 		Class:   conformance.Named,
 		Options: append(role.Options(), managed.WithConnectionPublisher(link.Secrets)),
