@@ -1,0 +1,69 @@
+{{/* The name of the objects of this release. */}}
+{{- define "provider.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "provider.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "provider.labels" -}}
+{{ include "provider.selector" . }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "provider.serviceAccount" -}}
+{{- if .Values.serviceAccount.name }}{{ .Values.serviceAccount.name }}{{ else if .Values.serviceAccount.enabled }}{{ include "provider.name" . }}{{ else }}default{{ end }}
+{{- end }}
+
+{{/* The plurals of the cluster-scoped resources in the rules: namespaces, CRDs, and kinds of the provider. */}}
+{{- define "provider.unscoped" -}}
+{{- $out := list "namespaces" "customresourcedefinitions" }}
+{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}
+{{- $crd := $.Files.Get $path | fromYaml }}
+{{- if eq $crd.spec.scope "Cluster" }}{{ $out = append $out $crd.spec.names.plural }}{{ end }}
+{{- end }}
+{{- toJson $out }}
+{{- end }}
+
+{{/* The namespaces to which the provider is restricted; none means all. */}}
+{{- define "provider.namespaces" -}}
+{{- $out := .Values.rbac.namespaces }}
+{{- if .Values.rbac.namespaced }}{{ $out = prepend $out .Release.Namespace }}{{ end }}
+{{- uniq $out | toJson }}
+{{- end }}
+
+{{/* The parts of rules for resources whose plurals are in a list, or are not in it. */}}
+{{- define "provider.about" -}}
+{{- $out := list }}
+{{- range $rule := .rules }}
+{{- $resources := list }}
+{{- range $rule.resources }}{{ if eq (has (splitList "/" . | first) $.plurals) $.are }}{{ $resources = append $resources . }}{{ end }}{{ end }}
+{{- if $resources }}{{ $out = append $out (merge (dict "resources" $resources) $rule) }}{{ end }}
+{{- end }}
+{{- toJson $out }}
+{{- end }}
+
+{{/* The rules of the provider: those of its role, without writes of Secrets if no object asks for any. */}}
+{{- define "provider.rules" -}}
+{{- $rules := (.Files.Get "files/rbac/role.yaml" | fromYaml).rules }}
+{{- if not .Values.rbac.connectionSecrets }}
+{{- $left := include "provider.about" (dict "rules" $rules "plurals" (list "secrets") "are" false) | fromJsonArray }}
+{{- range $rule := include "provider.about" (dict "rules" $rules "plurals" (list "secrets") "are" true) | fromJsonArray }}
+{{- $verbs := list }}
+{{- range $rule.verbs }}{{ if has . (list "get" "list" "watch") }}{{ $verbs = append $verbs . }}{{ end }}{{ end }}
+{{- if $verbs }}{{ $left = append $left (merge (dict "verbs" $verbs) $rule) }}{{ end }}
+{{- end }}
+{{- $rules = $left }}
+{{- end }}
+{{- toJson $rules }}
+{{- end }}
+
+{{- define "provider.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "provider.serviceAccount" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}

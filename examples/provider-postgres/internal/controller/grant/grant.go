@@ -1,0 +1,129 @@
+// Package grant reconciles objects of the kind Grant with privileges of roles on databases. Start with the four methods
+// of the client: Observe, Create, Update and Delete.
+//
+// +kubebuilder:rbac:groups=postgres.moorage.dev,resources=grants,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=postgres.moorage.dev,resources=grants/status,verbs=patch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=grants.postgres.moorage.dev,verbs=get
+package grant
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/reference"
+	"github.com/moorage-dev/moorage/pkg/resource"
+
+	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/connect"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/postgres"
+)
+
+// Setup adds a controller of the kind to a manager. The UID identifies the cluster, see managed.ClusterUID. The given
+// reconciler options are applied last.
+func Setup(
+	m ctrl.Manager, cluster types.UID, connections *connect.Connections, o controller.Options,
+	ro ...managed.ReconcilerOption,
+) error {
+	options, err := connections.Options(&v1alpha1.Grant{})
+	if err != nil {
+		return err
+	}
+	options = append(options, Options()...)
+	options = append(options, managed.WithTypedExternalConnector(NewConnector(connections, cluster)))
+
+	return managed.Setup(m, Kind(), o, append(options, ro...)...)
+}
+
+// Kind returns the kind of this package.
+func Kind() resource.ManagedKind {
+	return resource.ManagedKind(v1alpha1.GroupVersion().WithKind(v1alpha1.GrantKind))
+}
+
+// Options returns the reconciler options that describe PostgreSQL.
+func Options() []managed.ReconcilerOption {
+	return []managed.ReconcilerOption{
+		// The role and the database identify the privileges, and both are in the spec. The external name, which is the name
+		// of the object, means nothing to the server. So a creation with an unknown result can be repeated.
+		managed.WithDeterministicExternalName(true),
+		// The server shows at once what it has done.
+		managed.WithCreationGracePeriod(0),
+		managed.WithKindDeletionGuard(),
+		managed.WithKstatusConditions(),
+	}
+}
+
+// A Linker returns a connection for an object.
+type Linker interface {
+	Link(ctx context.Context, mg resource.Managed) (*connect.Link, error)
+}
+
+// A Connector creates the clients that reconcile objects of the kind. Use NewConnector.
+type Connector struct{ to Linker }
+
+// NewConnector returns a connector. The UID of the cluster is not used: privileges have no place for a stamp.
+func NewConnector(to Linker, _ types.UID) Connector { return Connector{to} }
+
+// Connect returns the client for one pass over an object.
+func (c Connector) Connect(
+	ctx context.Context, mg *v1alpha1.Grant,
+) (managed.TypedExternalClient[*v1alpha1.Grant], error) {
+	link, err := c.to.Link(ctx, mg)
+	if err != nil {
+		return nil, err
+	}
+
+	return client{link}, nil
+}
+
+type client struct{ *connect.Link }
+
+// Observe reports which privileges the role has on the database. The owner stays unknown: privileges have no place for a
+// stamp.
+func (c client) Observe(ctx context.Context, mg *v1alpha1.Grant) (managed.ExternalObservation, error) {
+	want := desired(mg)
+	found, err := c.Grant(ctx, want.Role, want.Database)
+	if err != nil || len(found.Privileges) == 0 {
+		return managed.ExternalObservation{}, err
+	}
+	mg.Status.AtProvider = v1alpha1.GrantObservation{Privileges: found.Privileges}
+	mg.SetConditions(commonv1.Available())
+
+	return managed.ExternalObservation{
+		ResourceExists: true, ResourceUpToDate: slices.Equal(want.Privileges, found.Privileges),
+	}, nil
+}
+
+// desired returns the privileges that the spec asks for.
+func desired(mg *v1alpha1.Grant) postgres.Grant {
+	p := mg.Spec.ForProvider
+	out := postgres.Grant{Role: reference.FromPtrValue(p.Role), Database: reference.FromPtrValue(p.Database)}
+	for _, privilege := range p.Privileges {
+		out.Privileges = append(out.Privileges, string(privilege))
+	}
+	slices.Sort(out.Privileges)
+
+	return out
+}
+
+// Create grants the privileges.
+func (c client) Create(ctx context.Context, mg *v1alpha1.Grant) error {
+	return c.CreateGrant(ctx, desired(mg))
+}
+
+// Update grants what is missing and revokes what is too much.
+func (c client) Update(ctx context.Context, mg *v1alpha1.Grant) error {
+	return c.UpdateGrant(ctx, desired(mg))
+}
+
+// Delete revokes all privileges of the role on the database.
+func (c client) Delete(ctx context.Context, mg *v1alpha1.Grant) error {
+	of := desired(mg)
+
+	return c.Revoke(ctx, of.Role, of.Database)
+}

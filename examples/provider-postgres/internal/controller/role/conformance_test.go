@@ -1,0 +1,61 @@
+package role_test
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/moorage-dev/moorage/pkg/conformance"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+
+	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/controller/role"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgtest"
+)
+
+// TestConformance runs the client on a real server with the failures of a real cluster. The user of the provider has
+// CREATEDB and CREATEROLE, and no more.
+func TestConformance(t *testing.T) {
+	server, ok := pgtest.Start(t)
+	if !ok {
+		return
+	}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	proxy := pgtest.NewProxy(t, server.Port)
+	link := pgtest.NewLinker(t, pgtest.Config(server, proxy))
+
+	conformance.Run(t, conformance.Suite{
+		Kind:   role.Kind(),
+		Scheme: scheme,
+		NewConnecter: func() managed.ExternalConnecter {
+			return pgtest.Publishing{
+				ExternalConnecter: managed.Untyped(role.NewConnector(link, "cluster")), Secrets: link.Secrets,
+			}
+		},
+		Class:   conformance.Named,
+		Options: append(role.Options(), managed.WithConnectionPublisher(link.Secrets)),
+		Samples: []resource.Managed{object("sample"), object("sample-2")},
+		Mutations: []conformance.Mutation{
+			{
+				Name:   "limit",
+				Change: func(mg resource.Managed) { mg.(*v1alpha1.Role).Spec.ForProvider.ConnectionLimit = new(int32(5)) },
+				Want:   map[string]string{"limit": "5"},
+			},
+			{
+				Name:   "login",
+				Change: func(mg resource.Managed) { mg.(*v1alpha1.Role).Spec.ForProvider.Login = new(false) },
+				Want:   map[string]string{"login": "false"},
+			},
+		},
+		Probe:       probe{proxy, server},
+		Secrets:     []string{pgserver.Password},
+		Patience:    time.Minute,
+		CallTimeout: time.Minute,
+	})
+}

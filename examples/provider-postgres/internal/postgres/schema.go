@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
+)
+
+// A Schema is a schema of a database as the server has it, or as it shall be.
+type Schema struct {
+	Name, Database string
+	Owner          string // in a wanted schema, empty leaves it as it is
+	Comment        string
+}
+
+const selectSchema = `
+SELECT n.nspname, pg_get_userbyid(n.nspowner), coalesce(obj_description(n.oid, 'pg_namespace'), '')
+FROM pg_namespace n
+WHERE n.nspname::text = $1`
+
+// Schema returns the schema with the name, or nil. There is none if there is no such database.
+func (s *Session) Schema(ctx context.Context, database, name string) (*Schema, error) {
+	out := &Schema{Database: database}
+	found, err := s.row(ctx, database, selectSchema, []any{possible(name)}, &out.Name, &out.Owner, &out.Comment)
+	if external.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil || !found {
+		return nil, err
+	}
+
+	return out, nil
+}
+
+// CreateSchema creates a schema. Its error is external.AlreadyExists if there is one with the name.
+func (s *Session) CreateSchema(ctx context.Context, want Schema) error {
+	if err := CheckName("schema", want.Name); err != nil {
+		return err
+	}
+	owning, err := s.owning(ctx, want.Owner)
+	if err != nil {
+		return err
+	}
+	err = s.change(ctx, want.Database, append([]string{"CREATE SCHEMA " + quoted(want.Name), want.comment()},
+		want.owned(owning)...)...)
+
+	return notCreated(s.lacks(err, "the privilege CREATE on the database, or to be a member of its owner"))
+}
+
+// UpdateSchema corrects what differs.
+func (s *Session) UpdateSchema(ctx context.Context, want Schema) error {
+	owning, err := s.owning(ctx, want.Owner)
+	if err != nil {
+		return err
+	}
+	err = s.change(ctx, want.Database, append([]string{want.comment()}, want.owned(owning)...)...)
+
+	return s.missing(s.lacks(err, "to be a member of the owner of the schema, and of the new one"))
+}
+
+// DropSchema drops a schema if it is empty. That it does not exist is no error.
+func (s *Session) DropSchema(ctx context.Context, database, name string) error {
+	err := s.change(ctx, database, "DROP SCHEMA IF EXISTS "+quoted(name))
+	if external.IsNotFound(err) {
+		return nil
+	}
+	if code(err) == codeDependents {
+		return errors.Wrapf(err, "the schema %q is not empty: drop or move what is in it, or, if it may stay, see the "+
+			"deletion policy orphan", name)
+	}
+
+	return s.lacks(err, "to be a member of the owner of the schema")
+}
+
+func (w Schema) comment() string {
+	return "COMMENT ON SCHEMA " + quoted(w.Name) + " IS " + literal(w.Comment)
+}
+
+// owned returns the statements that give a schema its owner.
+func (w Schema) owned(owning []string) []string {
+	if w.Owner == "" {
+		return nil
+	}
+
+	return append(owning, "ALTER SCHEMA "+quoted(w.Name)+" OWNER TO "+quoted(w.Owner))
+}

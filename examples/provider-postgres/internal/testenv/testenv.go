@@ -1,0 +1,265 @@
+// Package testenv runs the whole provider for tests: on a real API server, with the
+// permissions of its role only, and with a PostgreSQL server. Start with [Start].
+package testenv
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
+
+	kinds "github.com/moorage-dev/moorage/examples/provider-postgres/internal/controller"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgtest"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/provider"
+)
+
+// Poll is the poll interval of the provider.
+const Poll = 100 * time.Millisecond
+
+// A World is a cluster with the provider and a PostgreSQL server.
+type World struct {
+	// Kube is a client with all permissions, and Namespace the namespace of this test.
+	Kube      ctrlclient.Client
+	Namespace string
+
+	// Server is the PostgreSQL server, Proxy the network to it, and Ledger records the requests of the provider to the
+	// cluster.
+	Server *pgserver.Server
+	Proxy  *pgtest.Proxy
+	Ledger *test.Ledger
+
+	access  *rest.Config // of the provider
+	options provider.Options
+}
+
+// Start starts a world with a provider, which ends with the test. All worlds share one API
+// server, and the provider reconciles the objects of all its namespaces: use one world at
+// a time, and delete all objects at the end.
+//
+// Where PostgreSQL is not installed, it returns false, see pgtest.Start: the test has to return.
+func Start(t *testing.T) (World, bool) {
+	t.Helper()
+
+	w, ok := New(t)
+	if !ok {
+		return w, false
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := w.Run(ctx, func(*provider.Options) {}, w.Ledger.Wrap)
+
+	t.Cleanup(func() {
+		stop()
+		must(t, <-stopped)
+	})
+
+	return w, true
+}
+
+// New returns a world in which no provider runs yet: see Run. The restrictions of Start
+// apply.
+func New(t *testing.T) (World, bool) {
+	t.Helper()
+
+	server, ok := pgtest.Start(t)
+	if !ok {
+		return World{}, false
+	}
+
+	kube := Installed(t)
+
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	must(t, kube.Create(t.Context(), namespace))
+
+	grant(t, kube)
+
+	limited, err := devcluster.Shared(t).UserConfig(t.Context(), provider.Name)
+	must(t, err)
+
+	w := World{
+		Kube: kube, Namespace: namespace.Name, Ledger: &test.Ledger{}, access: limited,
+		Server: server, Proxy: pgtest.NewProxy(t, server.Port),
+	}
+
+	w.options = provider.DefaultOptions()
+	w.options.Connect = connection(t, kube, w.Namespace, server.CA, w.Proxy.Port)
+	w.options.PollInterval, w.options.MaxReconcileRate = Poll, 100
+	w.options.HealthAddress, w.options.MetricsAddress = "0", "0"
+
+	return w, true
+}
+
+// Installed installs the CRDs on the API server that tests share, and returns a client with
+// all permissions.
+func Installed(t *testing.T) ctrlclient.Client {
+	t.Helper()
+
+	admin, err := devcluster.Shared(t).RESTConfig()
+	must(t, err)
+
+	_, err = envtest.InstallCRDs(admin, envtest.CRDInstallOptions{Paths: []string{packaged("crds")}, ErrorIfPathMissing: true, MaxTime: wait.Patience()})
+	must(t, err)
+
+	return Kube(t)
+}
+
+// Kube returns a client with all permissions, of the API server that tests share.
+func Kube(t *testing.T) ctrlclient.Client {
+	t.Helper()
+
+	admin, err := devcluster.Shared(t).RESTConfig()
+	must(t, err)
+
+	scheme := runtime.NewScheme()
+	all := runtime.NewSchemeBuilder(clientgoscheme.AddToScheme, kinds.AddToScheme)
+	must(t, all.AddToScheme(scheme))
+
+	kube, err := ctrlclient.New(admin, ctrlclient.Options{Scheme: scheme})
+	must(t, err)
+
+	return kube
+}
+
+// grant creates the role of the provider, and binds it to the user of the provider.
+func grant(t *testing.T, kube ctrlclient.Client) {
+	t.Helper()
+
+	text, err := os.ReadFile(packaged("rbac/role.yaml"))
+	must(t, err)
+
+	role, scheme := &rbacv1.ClusterRole{}, kube.Scheme()
+	_, _, err = json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true}).Decode(text, nil, role)
+	must(t, err)
+	must(t, ctrlclient.IgnoreAlreadyExists(kube.Create(t.Context(), role)))
+
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: provider.Name}},
+	}
+	must(t, ctrlclient.IgnoreAlreadyExists(kube.Create(t.Context(), binding)))
+}
+
+// Run runs the provider like its program, with the options that change sets, until ctx ends
+// or the provider fails; the channel then receives its error. The function carry wraps the
+// transport of its requests to the cluster.
+func (w World) Run(ctx context.Context, change func(*provider.Options), carry transport.WrapperFunc) <-chan error {
+	o, cfg, stopped := w.options, rest.CopyConfig(w.access), make(chan error, 1)
+	change(&o)
+	cfg.Wrap(carry)
+
+	// By these log lines, the ledger does not count reads that a slow machine causes.
+	heard := managed.WithLogger(w.Ledger.Logger(nil))
+
+	go func() { stopped <- provider.Run(ctx, cfg, o, heard) }()
+
+	return stopped
+}
+
+// packaged returns the path of a file in the folder package. It searches upwards from the
+// folder of the test.
+func packaged(name string) string {
+	root := "."
+	for range 8 {
+		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
+			break
+		}
+
+		root = filepath.Join(root, "..")
+	}
+
+	return filepath.Join(root, "package", filepath.FromSlash(name))
+}
+
+// Ready waits until an object is ready.
+func (w World) Ready(t *testing.T, mg resource.Managed) {
+	t.Helper()
+
+	w.Until(t, mg.GetName()+" is ready", func() bool {
+		return w.Kube.Get(t.Context(), ctrlclient.ObjectKeyFromObject(mg), mg) == nil &&
+			mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
+	})
+}
+
+// Gone waits until an object is gone.
+func (w World) Gone(t *testing.T, mg resource.Managed) {
+	t.Helper()
+
+	w.Until(t, mg.GetName()+" is gone", func() bool {
+		return apierrors.IsNotFound(w.Kube.Get(t.Context(), ctrlclient.ObjectKeyFromObject(mg), mg))
+	})
+}
+
+// Until waits until a condition holds, or fails at the deadline of the test.
+func (w World) Until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	wait.Until(t, what, holds)
+}
+
+// Spent fails if the provider has sent more requests for the object with this name than
+// permitted since the last call, and resets the ledger. Requests for other objects do not
+// count, nor does a read that the runtime needs because of a stale cache.
+func (w World) Spent(t *testing.T, name, on string, most int) {
+	t.Helper()
+
+	var sent []test.Request
+
+	for _, r := range w.Ledger.Objects() {
+		if r.Name == name {
+			sent = append(sent, r)
+		}
+	}
+
+	if len(sent) > most {
+		t.Errorf("%d requests on %s, want %d at most: %s", len(sent), on, most, test.SummarizeRequests(sent))
+	}
+
+	w.Ledger.Reset()
+}
+
+// GuardReads fails unless the deletion guard has read exactly these CRDs and namespaces, each
+// as "RESOURCE NAME", since the ledger was reset.
+func (w World) GuardReads(t *testing.T, on string, want ...string) {
+	t.Helper()
+
+	var read []string
+
+	for _, r := range w.Ledger.Objects() {
+		if r.Resource == "customresourcedefinitions" || r.Resource == "namespaces" {
+			read = append(read, r.Resource+" "+r.Name)
+		}
+	}
+
+	if !slices.Equal(want, read) {
+		t.Errorf("the deletion guard has read %q on %s, want %q", read, on, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}
