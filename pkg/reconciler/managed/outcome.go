@@ -71,7 +71,7 @@ const (
 	listedOtherwise
 )
 
-// The outcomes of failures. Each but held and awaitingReference is a stage of a pass. [row.failed] makes an error of the
+// The outcomes of failures. Each but held and awaitingReference is a stage of a pass. [row.failed] makes an error of a
 // stage.
 const (
 	connecting row = iota + listedOtherwise + 1
