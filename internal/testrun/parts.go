@@ -36,7 +36,7 @@ var parts = []part{
 	{name: "random", what: "the random and the large tests of single packages at their full length", minutes: 4},
 	{name: "scaffold", what: "every project that the scaffold makes, its linters, and an upgrade to another release",
 		minutes: 12},
-	{name: "demos", what: "each step of a demo fails when what it shows is not so; a small benchmark", minutes: 10},
+	{name: "demos", what: "each step of a demo fails if its claim does not hold; a small benchmark", minutes: 10},
 	{name: "sim", what: "every fault at every boundary, in pairs, and at random", target: "sim", minutes: 3,
 		bounds: []bound{exactly("violations", 0), atLeast("schedules", 350_000),
 			atMost("pieces_of_reference_work", 550_000)}},

@@ -30,7 +30,7 @@ func (s memberServer) IsMember(ctx context.Context, group, name string) (bool, e
 
 func (s memberServer) Add(ctx context.Context, group, name string) error {
 	return s.request(ctx, func() error {
-		s.records[group+"."+name] = Record{Name: group + "." + name}
+		s.records[group+"."+name] = Record{Name: "admins." + name}
 
 		return nil
 	})
@@ -44,10 +44,10 @@ func (s memberServer) Remove(ctx context.Context, group, name string) error {
 	})
 }
 
-func membership(group, name string) *v1alpha1.Membership {
+func membership(name string) *v1alpha1.Membership {
 	return &v1alpha1.Membership{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: group + "." + name},
-		Spec:       v1alpha1.MembershipSpec{Group: group, User: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "admins." + name},
+		Spec:       v1alpha1.MembershipSpec{Group: "admins", User: name},
 	}
 }
 
@@ -62,13 +62,13 @@ func TestMembersConform(t *testing.T) {
 				return &MemberClient{API: memberServer{m}, Objects: objects}
 			}),
 		Options: []managed.ReconcilerOption{managed.WithCreationGracePeriod(0)},
-		Samples: []resource.Managed{membership("admins", "ann"), membership("readers", "ann")},
+		Samples: []resource.Managed{membership("ann"), membership("ann-2")},
 	})
 }
 
 // TestTheOldestObjectOwnsThePair has two objects for one pair: one owns it, until it is gone.
 func TestTheOldestObjectOwnsThePair(t *testing.T) {
-	older, newer := membership("admins", "ann"), membership("admins", "ann")
+	older, newer := membership("ann"), membership("ann")
 	older.UID, newer.UID, newer.Name = "b", "a", "again"
 	older.CreationTimestamp = metav1.NewTime(time.Unix(1, 0))
 	newer.CreationTimestamp = metav1.NewTime(time.Unix(2, 0))

@@ -36,7 +36,7 @@ const (
 // An Admission says how the reconciler handles a request of the queue.
 type Admission int
 
-// The admissions. After Reconcile the pass goes on. All others end the pass.
+// The admissions. After Reconcile the pass goes on. All other admissions end the pass.
 const (
 	Reconcile    Admission = iota // Gather the facts, and decide.
 	AwaitRestart                  // Do nothing: the next process lists everything anew.

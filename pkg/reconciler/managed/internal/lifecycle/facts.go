@@ -162,8 +162,8 @@ type Permissions struct {
 // An Action is what a pass does next.
 type Action int
 
-// The actions. Observe, ConfirmListed, PersistOwnership, Publish, Create, Update and Delete go on: the pass gathers the
-// facts and decides again. All others end the pass.
+// The actions. After Observe, ConfirmListed, PersistOwnership, Publish, Create, Update and Delete, the pass gathers the
+// facts and decides again. All other actions end the pass.
 const (
 	none Action = iota
 
