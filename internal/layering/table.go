@@ -113,6 +113,7 @@ var table = []layer{
 		{path: "pkg/event/...", why: "the recorder's interface"},
 		{path: "pkg/ratelimiter/...", why: "how fast to try again"},
 		{path: "internal/mergepatch/...", why: "JSON merge patches: made, applied, and combined", alone: true},
+		{path: "internal/merge/...", why: "merges a list that several writers share", alone: true},
 		{path: "internal/fields/...", why: "the owners of the fields of an object"},
 		{path: "internal/unwrap/...", why: "the capabilities of a client that wraps another one"},
 		{path: "internal/panics/...", why: "errors of the panics of code that a caller does not own"},

@@ -7,11 +7,10 @@
 package conditions
 
 import (
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/merge"
 )
 
 // A Conditioned has conditions.
@@ -41,36 +40,20 @@ func Stamp(obj Conditioned, generation int64, types ...commonv1.ConditionType) {
 // All other conditions are as in newest, with the changes of other writers. Added conditions come last, in the order
 // of mine. If a changed condition has the same status in newest, it keeps the transition time of newest.
 func Merge(base, mine, newest []commonv1.Condition) []commonv1.Condition {
-	s := commonv1.ConditionedStatus{Conditions: slices.Clone(newest)}
-
-	for _, c := range mine {
-		if old, ok := find(base, c.Type); !ok || !same(old, c) {
+	return merge.Elements[commonv1.Condition, commonv1.ConditionType]{
+		Key:   func(c commonv1.Condition) commonv1.ConditionType { return c.Type },
+		Equal: same,
+		Set: func(list *[]commonv1.Condition, c commonv1.Condition) {
+			s := commonv1.ConditionedStatus{Conditions: *list}
 			s.SetConditions(c)
-		}
-	}
-
-	s.Conditions = slices.DeleteFunc(s.Conditions, func(c commonv1.Condition) bool {
-		_, had := find(base, c.Type)
-		_, have := find(mine, c.Type)
-
-		return had && !have
-	})
-
-	return s.Conditions
+			*list = s.Conditions
+		},
+	}.Changes(base, mine, newest)
 }
 
 // isSet reports whether a condition was set: GetCondition also returns one for a type that was never set.
 func isSet(c commonv1.Condition) bool {
 	return c.Reason != "" || c.Status != metav1.ConditionUnknown || !c.LastTransitionTime.IsZero()
-}
-
-func find(cs []commonv1.Condition, t commonv1.ConditionType) (commonv1.Condition, bool) {
-	i := slices.IndexFunc(cs, func(c commonv1.Condition) bool { return c.Type == t })
-	if i < 0 {
-		return commonv1.Condition{}, false
-	}
-
-	return cs[i], true
 }
 
 // same reports whether two conditions are equal. Unlike Condition.Equal, it compares the generations too.

@@ -210,10 +210,11 @@ func TestMergeInvariants(t *testing.T) {
 }
 
 func described(cs []commonv1.Condition, t commonv1.ConditionType) string {
-	c, ok := find(cs, t)
-	if !ok {
+	i := slices.IndexFunc(cs, func(c commonv1.Condition) bool { return c.Type == t })
+	if i < 0 {
 		return "absent"
 	}
+	c := cs[i]
 
 	return fmt.Sprint(c.Status, c.Reason, c.ObservedGeneration)
 }

@@ -59,5 +59,5 @@ func ofUnmade(err error) Effect {
 		return EffectNone
 	}
 
-	return EffectUntold
+	return EffectUnknown
 }

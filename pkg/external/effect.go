@@ -11,8 +11,8 @@ import (
 type Effect int
 
 const (
-	// EffectUntold means that the error does not show whether the request had an effect. It is the zero value.
-	EffectUntold Effect = iota
+	// EffectUnknown means that the error does not show whether the request had an effect. It is the zero value.
+	EffectUnknown Effect = iota
 	// EffectNone means that the request had no effect, because it was not sent or the system refused it.
 	EffectNone
 	// EffectPossible means that the request may have had an effect. The response was lost, or the system failed while it
@@ -43,7 +43,7 @@ func (e *maybeCreated) Error() string { return e.err.Error() }
 func (e *maybeCreated) Unwrap() error { return e.err }
 
 // EffectOf returns whether err shows that its request had an effect. For nil it returns
-// EffectUntold. It never panics, and may be called concurrently.
+// EffectUnknown. It never panics, and may be called concurrently.
 //
 // A mark decides: EffectNone for [NotCreated] and [AlreadyExists], EffectPossible for [MaybeCreated]. Of several marks
 // the outermost counts, and errors that the outermost mark wraps are not read. An error without a mark is read as
@@ -65,15 +65,15 @@ func (e *maybeCreated) Unwrap() error { return e.err }
 //     Unauthenticated, FailedPrecondition, OutOfRange, Unimplemented and ResourceExhausted. EffectPossible for all
 //     other codes, and for ResourceExhausted if a message was too large.
 //   - EffectPossible for a *url.Error of a request by another method than GET, HEAD, OPTIONS
-//     and TRACE, if nothing else is known. EffectUntold if its text is one that net/http, an
+//     and TRACE, if nothing else is known. EffectUnknown if its text is one that net/http, an
 //     OAuth2 transport or client-go has for a request that was not sent.
-//   - EffectUntold for everything else.
+//   - EffectUnknown for everything else.
 //
 // A client must not follow redirects in a create: an error of a connection that was not made
 // does not show whether an earlier request was served.
 //
 // If an error and the error it wraps have different effects, EffectPossible wins over EffectNone, and both win over
-// EffectUntold. Joined errors are EffectPossible if one of them is, and EffectNone only if all of them are.
+// EffectUnknown. Joined errors are EffectPossible if one of them is, and EffectNone only if all of them are.
 func EffectOf(err error) Effect { return reading{codes: true}.of(err, deepest) }
 
 // IsRefused reports whether err says that its request had no effect. That is the case if no connection was made, if the
@@ -111,7 +111,7 @@ func (r reading) of(err error, depth int) Effect {
 		return EffectPossible
 	}
 	found := max(r.own(err), r.wrapped(err, depth-1))
-	if found == EffectUntold && (answers(func() bool { return timedOut(err) }) ||
+	if found == EffectUnknown && (answers(func() bool { return timedOut(err) }) ||
 		answers(func() bool { return unanswered(err) })) {
 		return EffectPossible
 	}
@@ -124,7 +124,7 @@ func (r reading) of(err error, depth int) Effect {
 func whole(err error) (effect Effect, whole bool) {
 	switch e := err.(type) { //nolint:errorlint // each error of the tree is read by itself
 	case nil:
-		return EffectUntold, true
+		return EffectUnknown, true
 	case *notCreated, *alreadyExists:
 		return EffectNone, true
 	case *maybeCreated, *panics.Error:
@@ -133,12 +133,12 @@ func whole(err error) (effect Effect, whole bool) {
 		return ofConnection(e), true
 	case *net.DNSError:
 		if e == nil {
-			return EffectUntold, true
+			return EffectUnknown, true
 		}
 
 		return EffectNone, true
 	default:
-		return EffectUntold, false
+		return EffectUnknown, false
 	}
 }
 
@@ -168,8 +168,8 @@ func (r reading) joined(errs []error, depth int) Effect {
 	switch {
 	case slices.Contains(effects, EffectPossible):
 		return EffectPossible
-	case len(effects) == 0 || slices.Contains(effects, EffectUntold):
-		return EffectUntold
+	case len(effects) == 0 || slices.Contains(effects, EffectUnknown):
+		return EffectUnknown
 	default:
 		return EffectNone
 	}

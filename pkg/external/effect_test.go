@@ -91,7 +91,7 @@ func grpc(code grpcCode, m ...string) error { return grpcError{&grpcStatus{code,
 
 // TestEffectOf has the effect of each error, with and without fields called Code.
 func TestEffectOf(t *testing.T) {
-	const untold, none, possible = EffectUntold, EffectNone, EffectPossible
+	const unknown, none, possible = EffectUnknown, EffectNone, EffectPossible
 	dial := func(err error) error { return &net.OpError{Op: "dial", Err: err} }
 	request := func(op string, err error) error { return &url.Error{Op: op, URL: "https://x", Err: err} }
 	busy := 429
@@ -101,9 +101,9 @@ func TestEffectOf(t *testing.T) {
 		want  Effect
 		exact Effect
 	}{
-		"nil":                 {nil, untold, untold},
-		"a plain error":       {errBoom, untold, untold},
-		"a plain one wrapped": {errors.Wrap(errBoom, "cannot create"), untold, untold},
+		"nil":                 {nil, unknown, unknown},
+		"a plain error":       {errBoom, unknown, unknown},
+		"a plain one wrapped": {errors.Wrap(errBoom, "cannot create"), unknown, unknown},
 
 		"not created":                 {NotCreated(io.EOF), none, none},
 		"not created, wrapped":        {errors.Wrap(NotCreated(io.EOF), "x"), none, none},
@@ -112,7 +112,7 @@ func TestEffectOf(t *testing.T) {
 		"maybe created, refused":      {MaybeCreated(&statusError{400}), possible, possible},
 		"the outermost mark: none":    {NotCreated(errors.Wrap(MaybeCreated(errBoom), "x")), none, none},
 		"the outermost mark: maybe":   {MaybeCreated(errors.Wrap(NotCreated(errBoom), "x")), possible, possible},
-		"another mark says nothing":   {Terminal("TooBig", errBoom), untold, untold},
+		"another mark says nothing":   {Terminal("TooBig", errBoom), unknown, unknown},
 		"another mark, and a refusal": {Terminal("TooBig", &statusError{422}), none, none},
 
 		"no connection":             {dial(syscall.ECONNREFUSED), none, none},
@@ -134,21 +134,21 @@ func TestEffectOf(t *testing.T) {
 		"a timeout of nothing":      {slowError{errBoom}, possible, possible},
 		"a request that changes":    {request("Post", errBoom), possible, possible},
 		"a request of its own kind": {request("Purge", errBoom), possible, possible},
-		"a request that reads":      {request("Get", errBoom), untold, untold},
-		"a request that asks":       {request("Head", errBoom), untold, untold},
-		"a URL that is none":        {errors.Wrap(request("parse", errBoom), "x"), untold, untold},
+		"a request that reads":      {request("Get", errBoom), unknown, unknown},
+		"a request that asks":       {request("Head", errBoom), unknown, unknown},
+		"a URL that is none":        {errors.Wrap(request("parse", errBoom), "x"), unknown, unknown},
 		"a request of nothing":      {request("Post", nil), possible, possible},
-		"a request, as nil":         {(*url.Error)(nil), untold, untold},
+		"a request, as nil":         {(*url.Error)(nil), unknown, unknown},
 		"a request that is refused": {request("Post", &statusError{400}), none, none},
 		"a request, not sent":       {request("Post", NotCreated(errBoom)), none, none},
-		"a request to no scheme": {request("Post", fmt.Errorf("unsupported protocol scheme %q", "x")), untold,
-			untold},
-		"a request with no host": {request("Post", stderrors.New("http: no Host in request URL")), untold, untold},
-		"a request, no credentials": {request("Post", stderrors.New("getting credentials: exec: not found")), untold,
-			untold},
+		"a request to no scheme": {request("Post", fmt.Errorf("unsupported protocol scheme %q", "x")), unknown,
+			unknown},
+		"a request with no host": {request("Post", stderrors.New("http: no Host in request URL")), unknown, unknown},
+		"a request, no credentials": {request("Post", stderrors.New("getting credentials: exec: not found")), unknown,
+			unknown},
 		"a request, no token": {request("Post",
-			stderrors.New("oauth2: token expired and refresh token is not set")), untold, untold},
-		"a proxy that wants a name": {request("Post", stderrors.New("Proxy Authentication Required")), untold, untold},
+			stderrors.New("oauth2: token expired and refresh token is not set")), unknown, unknown},
+		"a proxy that wants a name": {request("Post", stderrors.New("Proxy Authentication Required")), unknown, unknown},
 		"a request, a bad gateway":  {request("Post", stderrors.New("Bad Gateway")), possible, possible},
 		"of several, one request":   {stderrors.Join(&statusError{400}, request("Post", errBoom)), possible, possible},
 		"a lost connection": {errors.Wrap(stderrors.New("http2: client connection lost"), "x"), possible,
@@ -163,7 +163,7 @@ func TestEffectOf(t *testing.T) {
 		"half of a trailer":      {stderrors.New("http: unexpected EOF reading trailer"), possible, possible},
 		"a broken one, of HTTP/1": {errors.Wrap(fmt.Errorf("net/http: HTTP/1.x transport connection broken: %w",
 			errBoom), "x"), possible, possible},
-		"a lost one, in a text": {stderrors.New("boom: http2: client connection lost"), untold, untold},
+		"a lost one, in a text": {stderrors.New("boom: http2: client connection lost"), unknown, unknown},
 		"a lost one, and a refusal": {wrapError{400, stderrors.New("http2: client connection lost")}, possible,
 			possible},
 		"a proxy, not reached": {request("Post",
@@ -174,13 +174,13 @@ func TestEffectOf(t *testing.T) {
 		"joined: a proxy, and more": {stderrors.Join(&net.OpError{Op: "proxyconnect"}, io.EOF), possible, possible},
 		"a name, without a dial":    {errors.Wrap(&net.DNSError{IsNotFound: true}, "x"), none, none},
 		"a name, not in time":       {&net.DNSError{IsTimeout: true, UnwrapErr: context.DeadlineExceeded}, none, none},
-		"a name, as nil":            {(*net.DNSError)(nil), untold, untold},
+		"a name, as nil":            {(*net.DNSError)(nil), unknown, unknown},
 		"joined: a name, and a cut": {stderrors.Join(&net.DNSError{}, io.EOF), possible, possible},
 		"refused, without a dial":   {os.NewSyscallError("connect", syscall.ECONNREFUSED), none, none},
 		"refused, while it read":    {&net.OpError{Op: "read", Err: syscall.ECONNREFUSED}, possible, possible},
-		"another error of a system": {os.NewSyscallError("connect", syscall.EHOSTUNREACH), untold, untold},
+		"another error of a system": {os.NewSyscallError("connect", syscall.EHOSTUNREACH), unknown, unknown},
 		"a certificate":             {request("Post", &tls.CertificateVerificationError{Err: errBoom}), none, none},
-		"a certificate, as nil":     {(*tls.CertificateVerificationError)(nil), untold, untold},
+		"a certificate, as nil":     {(*tls.CertificateVerificationError)(nil), unknown, unknown},
 		"an unknown authority":      {request("Post", x509.UnknownAuthorityError{}), none, none},
 		"another host": {errors.Wrap(x509.HostnameError{Certificate: &x509.Certificate{}}, "x"), none,
 			none},
@@ -202,7 +202,7 @@ func TestEffectOf(t *testing.T) {
 		"an alert without a code": {request("Post", &net.OpError{Op: "remote error"}), possible, possible},
 		"a panic":                 {&panics.Error{Value: NotCreated(errBoom)}, possible, possible},
 		"what did not begin":      {NotCreated(&panics.Error{Value: errBoom}), none, none},
-		"a stream of others":      {StreamError{}, untold, untold},
+		"a stream of others":      {StreamError{}, unknown, unknown},
 
 		"Kubernetes, invalid":        {kerrors.NewBadRequest("x"), none, none},
 		"Kubernetes, not found":      {errors.Wrap(kerrors.NewNotFound(kube, "x"), "y"), none, none},
@@ -210,39 +210,39 @@ func TestEffectOf(t *testing.T) {
 		"Kubernetes, already exists": {kerrors.NewAlreadyExists(kube, "x"), possible, possible},
 		"Kubernetes, busy":           {kerrors.NewTooManyRequests("x", 1), none, none},
 		"Kubernetes, timed out":      {kerrors.NewTimeoutError("x", 1), possible, possible},
-		"Kubernetes, without a code": {&kerrors.StatusError{ErrStatus: metav1.Status{}}, untold, untold},
-		"Kubernetes, as nil":         {(*kerrors.StatusError)(nil), untold, untold},
+		"Kubernetes, without a code": {&kerrors.StatusError{ErrStatus: metav1.Status{}}, unknown, unknown},
+		"Kubernetes, as nil":         {(*kerrors.StatusError)(nil), unknown, unknown},
 
 		"a method":              {methodError{403}, none, none},
 		"a method of HTTP":      {httpError{403}, none, none},
 		"a method, and trouble": {methodError{502}, possible, possible},
 		"a field":               {&statusError{404}, none, none},
 		"a field, and trouble":  {&statusError{503}, possible, possible},
-		"a field, as nil":       {(*statusError)(nil), untold, untold},
+		"a field, as nil":       {(*statusError)(nil), unknown, unknown},
 		"a pointer":             {pointerError{&busy}, none, none},
-		"a pointer, as nil":     {pointerError{}, untold, untold},
-		"a field Code":          {codeError{403}, none, untold},
-		"a field Code, trouble": {codeError{500}, possible, untold},
-		"a field Code, created": {codeError{201}, possible, untold},
+		"a pointer, as nil":     {pointerError{}, unknown, unknown},
+		"a field Code":          {codeError{403}, none, unknown},
+		"a field Code, trouble": {codeError{500}, possible, unknown},
+		"a field Code, created": {codeError{201}, possible, unknown},
 		"created, not readable": {wrapError{201, errBoom}, possible, possible},
 		"created, and cut off":  {wrapError{200, io.ErrUnexpectedEOF}, possible, possible},
 		"elsewhere, by a GET":   {httpError{303}, possible, possible},
 		"an error within a 200": {wrapError{200, &statusError{400}}, possible, possible},
 		"not created, by a 200": {NotCreated(&statusError{200}), none, none},
-		"a Code that is none":   {codeError{10058}, untold, untold},
-		"a negative Code":       {codeError{-32600}, untold, untold},
-		"a Code of words":       {wordError{"403"}, untold, untold},
+		"a Code that is none":   {codeError{10058}, unknown, unknown},
+		"a negative Code":       {codeError{-32600}, unknown, unknown},
+		"a Code of words":       {wordError{"403"}, unknown, unknown},
 		"a response":            {&answerError{&http.Response{StatusCode: 422}}, none, none},
 		"a response, trouble":   {&answerError{&http.Response{StatusCode: 500}}, possible, possible},
-		"a response, as nil":    {&answerError{}, untold, untold},
+		"a response, as nil":    {&answerError{}, unknown, unknown},
 		"embedded":              {embedError{&http.Response{StatusCode: 401}}, none, none},
-		"embedded, as nil":      {embedError{}, untold, untold},
+		"embedded, as nil":      {embedError{}, unknown, unknown},
 		"a refusal, wrapped":    {fmt.Errorf("cannot create: %w", &statusError{409 - 1 - 4}), none, none},
 
 		"joined: all refused":       {stderrors.Join(&statusError{400}, NotCreated(errBoom)), none, none},
-		"joined: one says neither":  {stderrors.Join(&statusError{400}, errBoom), untold, untold},
+		"joined: one says neither":  {stderrors.Join(&statusError{400}, errBoom), unknown, unknown},
 		"joined: one is possible":   {stderrors.Join(&statusError{400}, errBoom, io.EOF), possible, possible},
-		"joined: nothing":           {fmt.Errorf("%w %w", nil, nil), untold, untold},
+		"joined: nothing":           {fmt.Errorf("%w %w", nil, nil), unknown, unknown},
 		"a refusal of what was cut": {wrapError{400, io.EOF}, possible, possible},
 		"trouble over a refusal":    {wrapError{500, &statusError{400}}, possible, possible},
 		"a refusal over no word":    {wrapError{400, errBoom}, none, none},
@@ -250,11 +250,11 @@ func TestEffectOf(t *testing.T) {
 		"an error that wraps itself": {
 			selfError{}, possible, possible,
 		},
-		"methods that panic": {bombError{"boom"}, untold, untold},
-		"no status of gRPC":  {strangeGRPC{}, untold, untold},
+		"methods that panic": {bombError{"boom"}, unknown, unknown},
+		"no status of gRPC":  {strangeGRPC{}, unknown, unknown},
 	}
 	for code := 0; code < 700; code++ {
-		want := untold
+		want := unknown
 		switch {
 		case code >= 200 && code < 400, code == 408 || code == 409 || code == 425 || code == 499,
 			code >= 500 && code < 600:
@@ -268,7 +268,7 @@ func TestEffectOf(t *testing.T) {
 		}{&statusError{code}, want, want}
 	}
 	for code, want := range []Effect{
-		untold, possible, possible, none, possible, none, possible, none, none, none, possible, none, none, possible,
+		unknown, possible, possible, none, possible, none, possible, none, none, none, possible, none, none, possible,
 		possible, possible, none, possible,
 	} {
 		cases[fmt.Sprintf("gRPC %d", code)] = struct {
@@ -294,7 +294,7 @@ func TestEffectOf(t *testing.T) {
 func TestEffectOfHTTP2(t *testing.T) {
 	for name, want := range map[string]Effect{
 		"StreamError": EffectPossible, "http2StreamError": EffectPossible,
-		"GoAwayError": EffectPossible, "Error": EffectUntold,
+		"GoAwayError": EffectPossible, "Error": EffectUnknown,
 	} {
 		if got := ofHTTP2Type("golang.org/x/net/http2", name); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)

@@ -34,7 +34,7 @@ func ofStatus(code int) Effect {
 	case 2, 3, 5: // of the 200s and 300s the request was served, and the error is about the response
 		return EffectPossible
 	default:
-		return EffectUntold
+		return EffectUnknown
 	}
 }
 
@@ -47,7 +47,7 @@ func ofMethods(err error) Effect {
 	case interface{ HTTPStatusCode() int }:
 		return ofStatus(e.HTTPStatusCode())
 	default:
-		return EffectUntold
+		return EffectUnknown
 	}
 }
 
@@ -68,13 +68,13 @@ const (
 func ofGRPC(err error) Effect {
 	method := reflect.ValueOf(err).MethodByName("GRPCStatus")
 	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
-		return EffectUntold
+		return EffectUnknown
 	}
 	status := method.Call(nil)[0]
 	code := status.MethodByName("Code").Call(nil)[0].Uint()
 	switch code {
 	case grpcOK:
-		return EffectUntold
+		return EffectUnknown
 	case grpcInvalidArgument, grpcNotFound, grpcPermissionDenied, grpcUnauthenticated, grpcFailed, grpcOutOfRange,
 		grpcUnimplemented:
 		return EffectNone
@@ -101,7 +101,7 @@ func ofCut(err error) Effect {
 		}
 	}
 
-	return EffectUntold
+	return EffectUnknown
 }
 
 func timedOut(err error) bool {
@@ -123,13 +123,13 @@ func ofHTTP2(err error) Effect {
 
 func ofHTTP2Type(path, name string) Effect {
 	if path != "net/http" && !strings.HasSuffix(path, "/http2") {
-		return EffectUntold
+		return EffectUnknown
 	}
 	switch strings.TrimPrefix(name, "http2") {
 	case "StreamError", "GoAwayError", "ConnectionError":
 		return EffectPossible
 	default:
-		return EffectUntold
+		return EffectUnknown
 	}
 }
 

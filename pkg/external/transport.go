@@ -68,5 +68,5 @@ func ofLost(err error) Effect {
 		return EffectPossible
 	}
 
-	return EffectUntold
+	return EffectUnknown
 }

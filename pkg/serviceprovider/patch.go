@@ -3,7 +3,6 @@ package serviceprovider
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/merge"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -118,14 +118,9 @@ func toJSON(v any) (any, error) {
 // mergeConditions applies our changes, which are the differences between base and mine, to the newest conditions. It
 // compares conditions by type. It does not change the conditions of other writers.
 func mergeConditions(base, mine, newest []metav1.Condition) []metav1.Condition {
-	merged := slices.DeleteFunc(slices.Clone(newest), func(c metav1.Condition) bool {
-		return apimeta.FindStatusCondition(base, c.Type) != nil && apimeta.FindStatusCondition(mine, c.Type) == nil
-	})
-	for _, c := range mine {
-		if old := apimeta.FindStatusCondition(base, c.Type); old == nil || *old != c {
-			apimeta.SetStatusCondition(&merged, c)
-		}
-	}
-
-	return merged
+	return merge.Elements[metav1.Condition, string]{
+		Key:   func(c metav1.Condition) string { return c.Type },
+		Equal: func(a, b metav1.Condition) bool { return a == b },
+		Set:   func(list *[]metav1.Condition, c metav1.Condition) { apimeta.SetStatusCondition(list, c) },
+	}.Changes(base, mine, newest)
 }

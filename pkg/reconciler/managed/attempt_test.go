@@ -191,8 +191,8 @@ func TestOverran(t *testing.T) {
 		err  error
 		want external.Effect
 	}{
-		"no error":            {true, nil, external.EffectUntold},
-		"in time":             {false, errors.New("boom"), external.EffectUntold},
+		"no error":            {true, nil, external.EffectUnknown},
+		"in time":             {false, errors.New("boom"), external.EffectUnknown},
 		"late":                {true, errors.New("boom"), external.EffectPossible},
 		"late, and refused":   {true, status(http.StatusBadRequest), external.EffectPossible},
 		"late, and marked":    {true, external.NotCreated(errors.New("boom")), external.EffectNone},

@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func halfwayPass() *pass {
 	read := clone(v)
 
 	p := passOver(r, read, v, (&objectState{State: objectstate.State{Resource: objectstate.Resource{Seen: creation(v,
-		v)}}}).acquire())
+		v)}}}).acquire(new(sync.Pool)))
 	p.observed, p.observation = true, ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 
 	return p

@@ -12,7 +12,7 @@ import (
 )
 
 // WithStrictCreateErrors makes the object wait for its user after an error of Create that does not show whether
-// anything was created (external.EffectUntold). It concerns only kinds of class Opaque, for which nothing makes a
+// anything was created (external.EffectUnknown). It concerns only kinds of class Opaque, for which nothing makes a
 // repeated Create safe (see docs/lifecycle.md).
 //
 // By default such an error is a failure. Create is called again with backoff, and the object can be deleted
@@ -37,7 +37,7 @@ func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {}
 func (p *clientSession) createFailed(err error) bool {
 	class := p.ownClass()
 	failed := p.r.provesNotCreated(class, err)
-	if failed && class == lifecycle.Opaque && external.EffectOf(err) == external.EffectUntold {
+	if failed && class == lifecycle.Opaque && external.EffectOf(err) == external.EffectUnknown {
 		p.r.telemetry.UntoldCreateError()
 		p.r.createErrorLog.log(p.r, err)
 	}

@@ -2,6 +2,7 @@ package managed
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func endingPass(o ...ReconcilerOption) *pass {
 	}, o...)...)
 	read := bearing(nil)
 
-	p := passOver(r, read, clone(read), (&objectState{}).acquire())
+	p := passOver(r, read, clone(read), (&objectState{}).acquire(new(sync.Pool)))
 	p.generation = 3
 
 	return p

@@ -13,10 +13,6 @@ import (
 // reconciler, which derives the key once, and as much for each guess.
 const rounds = 4096
 
-// derivedKeys caches derived keys for the whole process, because tests make reconcilers by the thousand that derive the
-// same keys.
-var derivedKeys hashCache
-
 // A hashInput is the digest of the details of one object.
 type hashInput struct {
 	digest [sha256.Size]byte

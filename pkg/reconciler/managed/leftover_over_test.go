@@ -14,7 +14,6 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
-	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -243,7 +242,7 @@ func (r *objectRecorder) WithAnnotations(...string) event.Recorder { return r }
 func leaving() (r *Reconciler, key, quiet types.NamespacedName) {
 	r, key, quiet = passOf(bearing(nil), &objectState{}).r, types.NamespacedName{Namespace: "apps",
 		Name: "data"}, types.NamespacedName{Namespace: "apps", Name: "quiet"}
-	r.objects, r.empty = records.New(func(*objectState) {}), reflect.TypeFor[fake.Managed]()
+	r.objects, r.empty = newObjectMemory(func(*objectState) {}), reflect.TypeFor[fake.Managed]()
 	r.objects.Of(key, ownerUID).State = objectstate.State{
 		Object:   objectstate.Object{HadFinalizer: true},
 		Resource: objectstate.Resource{Seen: objectstate.CreationRef{Mark: ownDone, Name: "vol-1"}},

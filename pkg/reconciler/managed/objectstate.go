@@ -70,13 +70,29 @@ func (o *objectState) cancelReservation() {
 	}
 }
 
-// coldStatePool has the cold states that no object uses.
-var coldStatePool = sync.Pool{New: func() any { return &coldState{} }}
+// An objectMemory has what a reconciler remembers of its objects, and what their passes share. Create it with
+// newObjectMemory. It is safe for concurrent use.
+type objectMemory struct {
+	*records.Records[objectState]
 
-// acquire prepares the state for a pass.
-func (o *objectState) acquire() *objectState {
-	if o.coldState == nil {
-		o.coldState, _ = coldStatePool.Get().(*coldState)
+	unused  sync.Pool // cold states that no object uses
+	derived hashCache
+}
+
+// newObjectMemory returns an empty memory that calls forget for each state that it drops.
+func newObjectMemory(forget func(*objectState)) *objectMemory {
+	return &objectMemory{Records: records.New(forget)}
+}
+
+// acquire prepares the state for a pass, with an unused cold state, if there is one.
+func (o *objectState) acquire(unused *sync.Pool) *objectState {
+	if o.coldState != nil {
+		return o
+	}
+	if t, ok := unused.Get().(*coldState); ok {
+		o.coldState = t
+	} else {
+		o.coldState = &coldState{}
 	}
 
 	return o
@@ -84,12 +100,12 @@ func (o *objectState) acquire() *objectState {
 
 // release drops the empty parts of the state after a pass. The object that the pass read includes all earlier
 // writes, so after a pass without a write no event of our own is expected.
-func (o *objectState) release() {
+func (o *objectState) release(unused *sync.Pool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if t := o.coldState; t != nil && reflect.ValueOf(t).Elem().IsZero() {
 		o.coldState = nil
-		coldStatePool.Put(t)
+		unused.Put(t)
 	}
 	if !o.PendingEcho {
 		o.written = nil

@@ -2,6 +2,7 @@ package managed
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 	r := madeWith(WithObjectStates(h))
 	troubled, well, late := types.NamespacedName{Name: "troubled"}, types.NamespacedName{Name: "well"},
 		types.NamespacedName{Name: "late"}
-	o := r.objects.Of(troubled, "uid-1").acquire()
+	o := r.objects.Of(troubled, "uid-1").acquire(&r.objects.unused)
 	o.Version, o.Backoffs = "5", 3
 	o.recordWrite(map[string]any{"key": "value"})
 	r.objects.Of(well, "uid-2").Known = true
@@ -70,11 +71,12 @@ func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 
 // TestWritingNothingIsNoWrite verifies that a pass without a write expects no event of its own.
 func TestWritingNothingIsNoWrite(t *testing.T) {
-	o := (&objectState{}).acquire()
+	var unused sync.Pool
+	o := (&objectState{}).acquire(&unused)
 	o.recordWrite(map[string]any{"key": "value"})
-	o.release()
+	o.release(&unused)
 	o.recordWrite(nil)
-	o.release()
+	o.release(&unused)
 	if o.written != nil {
 		t.Errorf("%v is still expected", o.written)
 	}

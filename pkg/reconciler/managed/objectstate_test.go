@@ -2,6 +2,7 @@ package managed
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"unsafe"
 )
@@ -37,31 +38,32 @@ func TestObjectStateSize(t *testing.T) {
 
 // TestObjectStateReleasesMemory verifies that a healthy object takes next to no memory between passes.
 func TestObjectStateReleasesMemory(t *testing.T) {
-	o := (&objectState{}).acquire()
+	var unused sync.Pool
+	o := (&objectState{}).acquire(&unused)
 	o.Backoffs = 3
 	o.recordWrite(map[string]any{"key": "value"})
-	o.release()
+	o.release(&unused)
 	if o.coldState == nil || !o.isOwnEcho("key", "value") {
 		t.Error("what a pass that wrote has learned is forgotten")
 	}
 
-	if o.acquire(); o.Backoffs != 3 {
+	if o.acquire(&unused); o.Backoffs != 3 {
 		t.Errorf("a trouble is forgotten: %d", o.Backoffs)
 	}
 	o.Backoffs = 0
-	o.release()
+	o.release(&unused)
 	if o.coldState != nil || o.written != nil {
 		t.Errorf("kept between passes: %v, %v", o.coldState, o.written)
 	}
-	if o.acquire(); o.coldState == nil || o.Backoffs != 0 {
+	if o.acquire(&unused); o.coldState == nil || o.Backoffs != 0 {
 		t.Error("the next pass cannot note a trouble, or finds that of another object")
 	}
 }
 
 // TestAcquireDoesNotAllocate verifies that a pass over a healthy object allocates no state.
 func TestAcquireDoesNotAllocate(t *testing.T) {
-	o := &objectState{}
-	if got := testing.AllocsPerRun(100, func() { o.acquire().release() }); got != 0 {
+	o, unused := &objectState{}, new(sync.Pool)
+	if got := testing.AllocsPerRun(100, func() { o.acquire(unused).release(unused) }); got != 0 {
 		t.Errorf("%v allocations in a pass", got)
 	}
 }

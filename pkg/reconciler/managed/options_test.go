@@ -11,7 +11,10 @@ import (
 
 // optioned returns a reconciler that has nothing but what options set.
 func optioned(options ...ReconcilerOption) *Reconciler {
-	r := &Reconciler{config: config{objectConfig: objectConfig{ignoredFinalizers: map[string]bool{}}}}
+	r := &Reconciler{
+		config:  config{objectConfig: objectConfig{ignoredFinalizers: map[string]bool{}}},
+		objects: newObjectMemory(func(*objectState) {}),
+	}
 	for _, option := range options {
 		option(r)
 	}

@@ -110,7 +110,7 @@ func digest(to string, details ConnectionDetails) [sha256.Size]byte {
 // publishedAs reports whether an earlier process has published the observed details, according to their digest in
 // the status.
 func (p *publication) publishedAs(inStatus string) bool {
-	if inStatus == "" || inStatus != stored(p.mg, p.details) {
+	if inStatus == "" || inStatus != p.r.objects.derived.stored(p.mg, p.details) {
 		return false
 	}
 	p.state.Published, p.state.PublishedAs = p.details, inStatus
@@ -155,7 +155,7 @@ func (p *publication) publish(ctx context.Context) error {
 	p.r.telemetry.Wrote(telemetry.Secret, changed)
 	p.state.Published, p.detailsPublished, p.publishErr = p.details, true, nil
 	if hasher, ok := p.mg.(resource.ConnectionDetailsHasher); ok {
-		p.state.PublishedAs = stored(p.mg, p.details)
+		p.state.PublishedAs = p.r.objects.derived.stored(p.mg, p.details)
 		hasher.SetConnectionDetailsHash(p.state.PublishedAs)
 	}
 
@@ -320,9 +320,9 @@ func (s secrets) change(ctx context.Context, current, desired *corev1.Secret) (b
 	return true, unheld
 }
 
-// stored returns the destination of the details, and a digest that is safe to store in a status with many readers.
-func stored(mg resource.Managed, digest [sha256.Size]byte) string {
-	return storedAs(secretFor(mg), derivedKeys.derive(hashInput{digest, mg.GetUID()}))
+// stored returns the destination of the details, and a derived key that is safe to store in a status with many readers.
+func (d *hashCache) stored(mg resource.Managed, digest [sha256.Size]byte) string {
+	return storedAs(secretFor(mg), d.derive(hashInput{digest, mg.GetUID()}))
 }
 
 func storedAs(to, key string) string {

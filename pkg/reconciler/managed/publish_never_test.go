@@ -55,10 +55,7 @@ func TestNothingIsDerivedOfWhatWasNeverPublished(t *testing.T) {
 		if !p.unpublished() {
 			t.Errorf("with %q: nothing is published", hash)
 		}
-		derivedKeys.mu.Lock()
-		_, derived := derivedKeys.keys[hashInput{p.details, ownerUID}]
-		delete(derivedKeys.keys, hashInput{p.details, ownerUID})
-		derivedKeys.mu.Unlock()
+		_, derived := p.r.objects.derived.keys[hashInput{p.details, ownerUID}]
 		if derived != want {
 			t.Errorf("with %q: derived %t", hash, derived)
 		}

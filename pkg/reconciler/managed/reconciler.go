@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/moorage-dev/moorage/internal/records"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -54,7 +53,7 @@ type Reconciler struct {
 	client    client.Client
 	createdAt time.Time                 // shortly before now
 	elected   atomic.Pointer[time.Time] // see electedAt; nil: it waits
-	objects   *records.Records[objectState]
+	objects   *objectMemory
 	tracker   *reference.Tracker
 	watching  atomic.Bool      // referents are watched
 	lists     *listcache.Cache // nil: neither lists nor notifications
@@ -87,8 +86,8 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	r.invalid = redact.Error(validate(&r.config))
 	r.createdAt = r.clock.Now().Add(-1) // no instant since is zero
 	r.awaitElection(m)
-	if r.objects = records.New(r.forget); r.states != nil {
-		r.states.Keeper = snapshotter{r.objects}
+	if r.objects = newObjectMemory(r.forget); r.states != nil {
+		r.states.Keeper = snapshotter{r.objects.Records}
 	}
 	if r.stopRestoreWatch = func() {}; r.restores != nil {
 		r.stopRestoreWatch = r.restores.BeforeEnd(r.writeBack)
@@ -212,7 +211,7 @@ func (r *Reconciler) withoutObject(key types.NamespacedName, a lifecycle.Admissi
 func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectState {
 	r.warnDeleted(key, uid)
 
-	return r.objects.Of(key, uid).acquire()
+	return r.objects.Of(key, uid).acquire(&r.objects.unused)
 }
 
 // deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next list.

@@ -1,6 +1,7 @@
 package managed
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -146,7 +147,7 @@ func TestAStatusThatCannotBeEncodedIsNotWritten(t *testing.T) {
 		"the same, nothing is new": {broken, size(2), nil},
 		"what is there now":        {size(2), size(1), broken},
 	} {
-		p := passOver(endingPass().r, tc.read, tc.mg, (&objectState{}).acquire())
+		p := passOver(endingPass().r, tc.read, tc.mg, (&objectState{}).acquire(new(sync.Pool)))
 		if tc.newest != nil {
 			p.newest = tc.newest
 		}

@@ -3,6 +3,7 @@ package managed
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,11 +58,11 @@ func TestConnectionDetailsAreRemembered(t *testing.T) {
 				clear(value) // it is the client's
 			}
 		}
-		p.state.release()
+		p.state.release(&p.r.objects.unused)
 		if kept := p.state.coldState != nil; kept != (tc.want != text) {
 			t.Errorf("%s: kept %t", name, kept)
 		}
-		p.state.acquire()
+		p.state.acquire(&p.r.objects.unused)
 		if diff := cmp.Diff(tc.want, p.mask().String(text)); diff != "" {
 			t.Errorf("%s, %s: -want, +got:\n%s", name, tc.reason, diff)
 		}
@@ -71,7 +72,7 @@ func TestConnectionDetailsAreRemembered(t *testing.T) {
 // TestConnectionDetailsTakeNoMore verifies that repeated details take no memory, and that changing keys are
 // bounded.
 func TestConnectionDetailsTakeNoMore(t *testing.T) {
-	o := (&objectState{}).acquire()
+	o := (&objectState{}).acquire(new(sync.Pool))
 	details := ConnectionDetails{"password": []byte("correct-horse"), "id": []byte("vol-0001234")}
 	o.rememberDetails(details, "vol-0001234")
 	if got := testing.AllocsPerRun(100, func() { o.rememberDetails(details, "vol-0001234") }); got != 0 {

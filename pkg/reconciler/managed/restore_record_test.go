@@ -2,6 +2,7 @@ package managed
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,7 +47,7 @@ func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *p
 		option(r)
 	}
 
-	return passOver(r, mg, mg, o.acquire())
+	return passOver(r, mg, mg, o.acquire(new(sync.Pool)))
 }
 
 // remembering returns a memo of parts of what is kept of most objects, and of what is kept of few.

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	poll "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -232,7 +233,7 @@ func (f *testSyncer) cleanUp(ns string) {
 func deleteLeftovers(ctx context.Context, ns string) bool {
 	left := widgetList()
 	err := tenantPlane.api.List(ctx, left, client.InNamespace(ns))
-	if apierrors.IsNotFound(err) { // nor is the kind served
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) { // the kind is not served
 		return true
 	}
 	if err != nil || tenantPlane.api.DeleteAllOf(ctx, emptyWidget(), client.InNamespace(ns)) != nil {
