@@ -177,7 +177,7 @@ func (f polled) consult(ctx context.Context) (ExternalObservation, bool, error) 
 	}
 	f.observation, f.observed, f.listed = o, true, true
 	f.trackDoubts()
-	if lifecycle.Decide(f.facts()) != lifecycle.ConfirmListed {
+	if facts, _ := f.facts(); lifecycle.Decide(facts) != lifecycle.ConfirmListed {
 		return ExternalObservation{}, false, f.observeAlone(ctx)
 	}
 	err = f.confirmListed(ctx)
