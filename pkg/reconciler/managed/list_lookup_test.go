@@ -209,6 +209,27 @@ func TestAListIsMadeOnce(t *testing.T) {
 	}
 }
 
+// TestDetailsOfAListAreSecret verifies that connection details in the item of a list are masked from then on, in this
+// pass and in the memory of the object.
+func TestDetailsOfAListAreSecret(t *testing.T) {
+	f := newPolled()
+	f.pagedList.observe = func(resource.Managed) (ExternalObservation, error) {
+		return ExternalObservation{
+			ResourceExists: true, ResourceUpToDate: true,
+			ConnectionDetails: ConnectionDetails{"password": []byte("correct horse")},
+		}, nil
+	}
+	if _, ok, err := f.consult(t.Context()); !ok || err != nil {
+		t.Fatalf("consulted: %t, %v", ok, err)
+	}
+	if got := f.redact(errors.New("login with correct horse failed")).Error(); strings.Contains(got, "correct horse") {
+		t.Errorf("the pass reports %q", got)
+	}
+	if got := string(f.state.details["password"][0]); got != "correct horse" {
+		t.Errorf("later passes mask %q", got)
+	}
+}
+
 // TestWhatAListShowsOtherwise verifies that an item that is not healthy is confirmed by Observe.
 func TestWhatAListShowsOtherwise(t *testing.T) {
 	whole := ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
