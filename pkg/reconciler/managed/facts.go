@@ -12,19 +12,16 @@ import (
 // changes nothing. Before an observation it returns only the facts that need none, because the others cost time and do
 // not matter yet.
 func (p *pass) facts() (lifecycle.Facts, lifecycle.AdmitFacts) {
-	a := lifecycle.AdmitFacts{
-		Reading:      lifecycle.Found,
-		Paused:       p.r.halted(p.mg),
-		Invalid:      p.policy != nil,
-		Deleted:      meta.WasDeleted(p.mg),
-		HasFinalizer: p.hasFinalizer(),
-	}
 	var f lifecycle.Facts
+	a := p.admitFacts()
 	switch {
 	case a.Deleted:
 		f.Object = lifecycle.Deleted
 	case a.HasFinalizer:
 		f.Object = lifecycle.HasFinalizer
+	}
+	if p.unlisted != 0 {
+		f.Presence = lifecycle.ListIncomplete
 	}
 	if p.observed {
 		p.addObserved(&f)
@@ -36,6 +33,17 @@ func (p *pass) facts() (lifecycle.Facts, lifecycle.AdmitFacts) {
 	}
 
 	return f, a
+}
+
+// admitFacts returns the facts for the decision whether the object is reconciled, without the permissions.
+func (p *object) admitFacts() lifecycle.AdmitFacts {
+	return lifecycle.AdmitFacts{
+		Reading:      lifecycle.Found,
+		Paused:       p.r.halted(p.mg),
+		Invalid:      p.policy != nil,
+		Deleted:      meta.WasDeleted(p.mg),
+		HasFinalizer: p.hasFinalizer(),
+	}
 }
 
 // hasFinalizer reports whether our finalizer keeps the object. The name of an author's own finalizer is unknown. The
