@@ -53,6 +53,20 @@ type putOff struct{}
 
 func (putOff) Error() string { return "" }
 
+var errGone, errFenced = &halt{}, &halt{}
+
+type halt struct{}
+
+func (*halt) Error() string { return "" }
+
+type droppedError struct{}
+
+func (droppedError) Error() string { return "" }
+
+var failureClasses = []func(error) bool{isDropped}
+
+func isDropped(err error) bool { return errors.As(err, new(droppedError)) }
+
 type Reconciler struct{ made int }
 
 type memory struct{ made int }
@@ -74,6 +88,11 @@ func (p *pass) run() error {
 	if lifecycle.Decide(f) {
 		return errStop
 	}
+	if f.Seen {
+		return &droppedError{}
+	} else if p.seen {
+		return errGone
+	}
 	return &putOff{}
 }
 
@@ -88,7 +107,7 @@ func (p *pass) window() bool {
 }
 
 func (p *pass) report(err error) error {
-	if errors.Is(err, errStop) || errors.As(err, new(putOff)) {
+	if errors.Is(err, errStop) || errors.Is(err, errGone) || errors.As(err, new(putOff)) {
 		return p.undo()
 	}
 	return errPlain
@@ -140,7 +159,7 @@ func TestPassBars(t *testing.T) {
 		"functions of managed that build a reconcile.Result":                                    1,
 		"calls of the external system that report reaches":                                      1,
 		"assignments to a pass or its memory that facts reaches":                                2,
-		"errors of managed that are control flow":                                               2,
+		"errors of managed that are control flow":                                               3,
 		"ends of a pass outside decisions: those errors returned, results built outside report": 3,
 		"words with several meanings in managed, of the ten that had":                           2,
 		"calls of lifecycle.Decide":                                                             1,

@@ -207,7 +207,9 @@ func factsWrites(m *measure.Package) int {
 }
 
 // sentinels returns the errors that control the flow: unexported variables and types of the package that are arguments
-// of errors.Is or errors.As. Variables of such a type count as that type.
+// of errors.Is or errors.As. Variables with a literal of an error type count as that type. An error is no control flow
+// if only the functions in failureClasses ask for it: it is a class of failures, which has a metric and is reported to
+// users.
 func sentinels(m *measure.Package) map[types.Object]bool {
 	asked := askedFor(m)
 	out := map[types.Object]bool{}
@@ -218,8 +220,14 @@ func sentinels(m *measure.Package) map[types.Object]bool {
 		switch obj := obj.(type) {
 		case *types.Var:
 			spec, ok := d.Node.(*ast.ValueSpec)
-			if ok && !obj.Exported() && len(spec.Values) > 0 && len(measure.Calls(spec, "errors", "New")) > 0 {
+			if !ok || obj.Exported() || len(spec.Values) == 0 {
+				continue
+			}
+			if len(measure.Calls(spec, "errors", "New")) > 0 {
 				out[obj] = true
+			}
+			if id := literalType(spec.Values[0]); id != nil && m.Function(id.Name, "Error") != nil {
+				out[m.Info.Uses[id]] = true
 			}
 		case *types.TypeName:
 			if !obj.Exported() && m.Function(obj.Name(), "Error") != nil {
@@ -281,7 +289,7 @@ func inParentheses(words []string) string {
 }
 
 // askedFor returns the variables that are arguments of errors.Is, and the types in functions that call errors.As or
-// errors.AsType.
+// errors.AsType. It leaves out the functions to which the variable failureClasses refers.
 func askedFor(m *measure.Package) map[types.Object]bool {
 	out := map[types.Object]bool{}
 	add := func(from ast.Node, isType bool) {
@@ -296,7 +304,11 @@ func askedFor(m *measure.Package) map[types.Object]bool {
 			return true
 		})
 	}
+	classifies := classifiers(m)
 	for _, fn := range functions(m) {
+		if classifies[fn.Name.Name] {
+			continue
+		}
 		if len(measure.Calls(fn, "errors", "As", "AsType")) > 0 {
 			add(fn, true)
 		}
@@ -310,7 +322,24 @@ func askedFor(m *measure.Package) map[types.Object]bool {
 	return out
 }
 
-// bypasses counts the ends of a pass without a decision.
+// classifiers returns the names of the functions to which the table failureClasses refers.
+func classifiers(m *measure.Package) map[string]bool {
+	out := map[string]bool{}
+	for obj, d := range m.Declarations() {
+		if obj == nil || obj.Name() != "failureClasses" {
+			continue
+		}
+		for _, used := range m.Used(d.Node) {
+			if _, ok := used.(*types.Func); ok {
+				out[used.Name()] = true
+			}
+		}
+	}
+	return out
+}
+
+// bypasses counts the ends of a pass without a decision. A package variable of a sentinel's type is no such end: it is
+// a fact for a later decision. A literal of the type has the outcome that the function decides on.
 func bypasses(m *measure.Package) (n int) {
 	flow := sentinels(m)
 	for _, fn := range functions(m) {

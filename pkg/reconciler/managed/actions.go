@@ -21,9 +21,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
 
-// steps maps each action to its function. A pass ends after an action that has an outcome in endings, after an error,
-// and after ObserveAlone, which always returns an error. After any other action the pass gathers the facts again,
-// unless an operation is in progress.
+// steps maps each action to its function. A pass ends after an action that has an outcome in endings, and
+// after an error. After any other action the pass gathers the facts again, unless an operation is in progress.
 var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Observe:          (*pass).observe,
 	lifecycle.ConfirmListed:    (*pass).confirmListed,
@@ -33,6 +32,7 @@ var steps = map[lifecycle.Action]func(*pass, context.Context) error{
 	lifecycle.Update:           (*pass).update,
 	lifecycle.Delete:           (*pass).delete,
 
+	lifecycle.AwaitList:       (*pass).awaitList,
 	lifecycle.ObserveAlone:    (*pass).observeAlone,
 	lifecycle.AskUser:         (*pass).askUser,
 	lifecycle.RestoreRecord:   (*pass).restoreReplaced,

@@ -8,41 +8,42 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// admitFacts returns the facts in the object for the decision whether it is reconciled. It changes nothing.
-func (p *pass) admitFacts() lifecycle.AdmitFacts {
-	f := lifecycle.AdmitFacts{
+// facts returns the current facts as plain values, and those for the decision whether the object is reconciled. It
+// changes nothing. Before an observation it returns only the facts that need none, because the others cost time and do
+// not matter yet.
+func (p *pass) facts() (lifecycle.Facts, lifecycle.AdmitFacts) {
+	var f lifecycle.Facts
+	a := p.admitFacts()
+	switch {
+	case a.Deleted:
+		f.Object = lifecycle.Deleted
+	case a.HasFinalizer:
+		f.Object = lifecycle.HasFinalizer
+	}
+	if p.unlisted != 0 {
+		f.Presence = lifecycle.ListIncomplete
+	}
+	if p.observed {
+		p.addObserved(&f)
+	}
+	if needs := f.NeedsPermission(); needs || a.Deleted {
+		may := p.may()
+		a.MayDelete = a.Deleted && may.Delete
+		f.MayCreate, f.MayUpdate = needs && may.Create, needs && may.Update
+	}
+
+	return f, a
+}
+
+// admitFacts returns the facts for the decision whether the object is reconciled, without the permissions.
+func (p *object) admitFacts() lifecycle.AdmitFacts {
+	return lifecycle.AdmitFacts{
 		Reading:      lifecycle.Found,
 		Paused:       p.r.halted(p.mg),
 		Invalid:      p.policy != nil,
 		Deleted:      meta.WasDeleted(p.mg),
 		HasFinalizer: p.hasFinalizer(),
 	}
-	if f.Deleted {
-		f.MayDelete = p.may().Delete
-	}
-
-	return f
-}
-
-// facts returns the current facts as plain values. It changes nothing. Before an observation it returns only the
-// facts that need none, because the others cost time and do not matter yet.
-func (p *pass) facts() lifecycle.Facts {
-	var f lifecycle.Facts
-	if p.hasFinalizer() {
-		f.Object = lifecycle.HasFinalizer
-	}
-	if meta.WasDeleted(p.mg) {
-		f.Object = lifecycle.Deleted
-	}
-	if p.observed {
-		p.addObserved(&f)
-	}
-	if f.NeedsPermission() {
-		may := p.may()
-		f.MayCreate, f.MayUpdate = may.Create, may.Update
-	}
-
-	return f
 }
 
 // hasFinalizer reports whether our finalizer keeps the object. The name of an author's own finalizer is unknown. The

@@ -12,6 +12,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // TestFactsOnlyRead gathers the facts of ten thousand passes, drawn at random, twice: they are the same, and neither
@@ -21,8 +22,8 @@ func TestFactsOnlyRead(t *testing.T) {
 	for seed := range uint64(10_000) {
 		p := drawnPass(rand.New(rand.NewPCG(seed, 1)))
 		pass, mg, state, cold := fmt.Sprintf("%+v", p), clone(p.mg), p.state.State, *p.state.coldState
-		first, admitted := p.facts(), p.admitFacts()
-		if second := p.facts(); first != second || p.admitFacts() != admitted {
+		first, admitted := p.facts()
+		if second, again := p.facts(); first != second || again != admitted {
 			t.Fatalf("seed %d: the facts are %+v and %+v, and then others", seed, first, admitted)
 		}
 		if !reflect.DeepEqual(p.mg, mg) || !reflect.DeepEqual(p.state.State, state) ||
@@ -97,4 +98,20 @@ func drawnPass(r *rand.Rand) *pass {
 	p.recoveryGrace, p.recoveryNegative, p.recoveredUnobserved = time.Duration(r.IntN(2)), any(), any()
 
 	return p
+}
+
+// TestThePoliciesOfAnObjectAreReadOnce verifies that both decisions use one reading of the policies, also for an object
+// that is being deleted.
+func TestThePoliciesOfAnObjectAreReadOnce(t *testing.T) {
+	for name, deleted := range map[string]bool{"to stay": false, "to be deleted": true} {
+		p, read := passOf(bearing(nil), &objectState{}), 0
+		p.observed, p.observation.ResourceExists = true, true
+		p.r.deletionPolicy = func(resource.Managed) string { read++; return "" }
+		if deleted {
+			p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon})
+		}
+		if f, a := p.facts(); read != 1 || !f.MayCreate || !f.MayUpdate || a.MayDelete != deleted {
+			t.Errorf("%s: the policies were read %d times, facts %+v, %+v", name, read, f, a)
+		}
+	}
 }

@@ -94,6 +94,8 @@ type clientSession struct {
 
 	connection Connection
 	lister     ExternalLister    // nil: the client is none, or lists are not shared
+	unlisted   row               // the outcome, if the list is not complete yet
+	listAfter  time.Duration     // when the list that another pass makes may be complete
 	member     *listcache.Member // nil: there are neither lists nor notifications
 
 	gate         *gates.Gate // nil: there are no limits

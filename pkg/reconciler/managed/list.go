@@ -122,7 +122,7 @@ func (p *clientSession) listEligible() bool {
 }
 
 // list reads pages for as long as this pass may. The pass fails if the whole connection fails, but not after any
-// other failure of the list.
+// other failure of the list. If the list is not complete afterwards, the next pass continues.
 func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error {
 	finished := false
 	defer func() {
@@ -141,7 +141,9 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 		case err != nil:
 			p.log().Info("Cannot list, observing one by one", "connection", p.connection.Name, "error", p.redact(err))
 
-			return tryLater(outcomes[listing])
+			p.unlisted = listing
+
+			return nil
 		case !more:
 			finished = true
 
@@ -149,7 +151,9 @@ func (p *clientSession) list(ctx context.Context, turn *listcache.Listing) error
 		case p.now().Sub(begun) >= listTurn:
 			finished = true
 
-			return tryLater(outcomes[listing])
+			p.unlisted = listing
+
+			return nil
 		}
 	}
 }

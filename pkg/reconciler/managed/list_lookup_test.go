@@ -172,13 +172,22 @@ func (f polled) mark(attempt, pending string) {
 // leaves the pass as it was before the observation.
 func (f polled) consult(ctx context.Context) (ExternalObservation, bool, error) {
 	o, listed, err := f.fromList(ctx)
+	if f.unlisted != 0 {
+		defer func() { f.unlisted = 0 }()
+
+		return o, listed, &tryLater{refineAwaitingList(f.pass, endings[lifecycle.AwaitList])}
+	}
 	if !listed || err != nil {
 		return o, false, err
 	}
 	f.observation, f.observed, f.listed = o, true, true
 	f.trackDoubts()
-	if lifecycle.Decide(f.facts()) != lifecycle.ConfirmListed {
-		return ExternalObservation{}, false, f.observeAlone(ctx)
+	if facts, _ := f.facts(); lifecycle.Decide(facts) != lifecycle.ConfirmListed {
+		if err := f.observeAlone(ctx); err != nil {
+			return o, false, err
+		}
+
+		return ExternalObservation{}, false, &tryLater{endings[lifecycle.ObserveAlone]}
 	}
 	err = f.confirmListed(ctx)
 	f.observed, f.observedOnce = false, false
@@ -206,6 +215,27 @@ func TestAListIsMadeOnce(t *testing.T) {
 	}
 	if c := f.r.lists.Lookup(f.other, noon); c.Answer != listcache.Listed || c.Item != "disk" {
 		t.Errorf("the other of the name is shown %+v", c)
+	}
+}
+
+// TestDetailsOfAListAreSecret verifies that connection details in the item of a list are masked from then on, in this
+// pass and in the memory of the object.
+func TestDetailsOfAListAreSecret(t *testing.T) {
+	f := newPolled()
+	f.pagedList.observe = func(resource.Managed) (ExternalObservation, error) {
+		return ExternalObservation{
+			ResourceExists: true, ResourceUpToDate: true,
+			ConnectionDetails: ConnectionDetails{"password": []byte("correct horse")},
+		}, nil
+	}
+	if _, ok, err := f.consult(t.Context()); !ok || err != nil {
+		t.Fatalf("consulted: %t, %v", ok, err)
+	}
+	if got := f.redact(errors.New("login with correct horse failed")).Error(); strings.Contains(got, "correct horse") {
+		t.Errorf("the pass reports %q", got)
+	}
+	if got := string(f.state.details["password"][0]); got != "correct horse" {
+		t.Errorf("later passes mask %q", got)
 	}
 }
 
@@ -406,12 +436,6 @@ func TestNewListCache(t *testing.T) {
 	if _, ok := f.r.lists.AlignPoll("m", noon, noon.Add(time.Hour), 0, 0.5); ok {
 		t.Error("one who is alone on a connection meets others there")
 	}
-	if off := asLater(nil); off != nil {
-		t.Errorf("no error is %v", off)
-	}
-	if off := asLater(errors.Wrap(tryLater(outcomes[listing]), "x")); off == nil || !off.is("listing", time.Millisecond) {
-		t.Errorf("a pass that is put off is not seen as one: %v", off)
-	}
 }
 
 // TestTheFirstPassIsDeferredToAList verifies that the first pass after a restart is deferred to the list of its
@@ -483,7 +507,18 @@ func TestPollsAreAlignedToALists(t *testing.T) {
 	}
 }
 
+// A tryLater is the outcome of a pass that is tried again.
+type tryLater struct{ outcome outcome }
+
+func (l *tryLater) Error() string { return "tried again later: " + l.outcome.name }
+
+func asLater(err error) *tryLater {
+	l, _ := err.(*tryLater)
+
+	return l
+}
+
 // is reports whether a pass is tried again with this outcome, and then.
-func (s *stop) is(name string, after time.Duration) bool {
-	return s.outcome.name == name && s.outcome.after == after
+func (l *tryLater) is(name string, after time.Duration) bool {
+	return l.outcome.silent && l.outcome.name == name && l.outcome.after == after
 }

@@ -33,7 +33,7 @@ func (p *pass) observe(ctx context.Context) error {
 		return err
 	}
 	o, err := p.observeOrRecover(ctx)
-	if err != nil || p.operation != nil {
+	if err != nil || p.operation != nil || p.unlisted != 0 {
 		return err
 	}
 	p.observation, p.observed = o, true
@@ -100,7 +100,7 @@ func (p *pass) connect(ctx context.Context) error {
 // whose record may be lost.
 func (p *pass) observeOrRecover(ctx context.Context) (ExternalObservation, error) {
 	o, err := p.observeExternal(ctx)
-	if err != nil || p.operation != nil || p.listed || o.ResourceExists || !p.recordMayBeLost() {
+	if err != nil || p.operation != nil || p.unlisted != 0 || p.listed || o.ResourceExists || !p.recordMayBeLost() {
 		return o, err
 	}
 	if found, err := p.recoverFirstAttempt(ctx); !found || err != nil {
@@ -127,7 +127,7 @@ func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error
 	handle := operationOf(p.mg)
 	if handle != "" {
 		ctx = external.WithOperationHandle(ctx, handle)
-	} else if o, listed, err := p.fromList(ctx); listed || err != nil {
+	} else if o, listed, err := p.fromList(ctx); listed || err != nil || p.unlisted != 0 {
 		p.listed = listed
 
 		return o, err
@@ -144,18 +144,18 @@ func (p *pass) observeOperation(ctx context.Context) (ExternalObservation, error
 	return o, err
 }
 
-// fromList uses the shared list of the connection. Unless listed, the object is observed alone.
+// fromList uses the shared list of the connection. Unless listed, the object is observed alone, or the list is not
+// complete yet.
 func (p *pass) fromList(ctx context.Context) (o ExternalObservation, listed bool, err error) {
 	for p.listEligible() {
 		c := p.r.lists.Lookup(p.member, p.now())
 		switch c.Answer {
 		case listcache.Wait:
-			wait := outcomes[awaitingList]
-			wait.after = c.After
+			p.unlisted, p.listAfter = awaitingList, c.After
 
-			return o, false, tryLater(wait)
+			return o, false, nil
 		case listcache.List:
-			if err := p.list(ctx, c.Listing); err != nil {
+			if err := p.list(ctx, c.Listing); err != nil || p.unlisted != 0 {
 				return o, false, err
 			}
 		case listcache.Listed:
@@ -233,5 +233,8 @@ func (p *pass) observeAlone(context.Context) error {
 	p.r.telemetry.Listed(telemetry.Doubtful)
 	p.member.Alone = true
 
-	return tryLater(outcomes[listedOtherwise])
+	return nil
 }
+
+// awaitList ends a pass before the list is complete. It stores nothing, because nothing was observed.
+func (p *clientSession) awaitList(context.Context) error { return nil }

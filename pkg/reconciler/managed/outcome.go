@@ -31,6 +31,7 @@ type outcome struct {
 	requeue  requeue
 	after    time.Duration // exactly, if it is not zero
 	progress progress
+	silent   bool // nothing was tried: the status is not written
 	// unfinished is true if the request of the user was not tried, for a reason outside of the object.
 	unfinished bool
 	refine     func(*pass, outcome) outcome // adds what depends on the object
@@ -162,10 +163,13 @@ var outcomes = [lastRow + 1]outcome{
 		name: "released", action: lifecycle.Abandon, requeue: never, event: event.Normal(reasonNotOwned,
 			"The external resource belongs to somebody else and was left as it is"),
 	},
-	operating:       {name: "in-progress", requeue: adaptive, progress: moving},
-	awaitingList:    {name: "awaiting-list"},
-	listing:         {name: "listing", after: time.Millisecond}, // the list may have used up the time of the object
-	listedOtherwise: {name: "listed-otherwise", after: time.Millisecond},
+	operating:    {name: "in-progress", requeue: adaptive, progress: moving},
+	awaitingList: {name: "awaiting-list", action: lifecycle.AwaitList, silent: true},
+	// The list may have used up the time of the object.
+	listing: {name: "listing", after: time.Millisecond, silent: true},
+	listedOtherwise: {
+		name: "listed-otherwise", action: lifecycle.ObserveAlone, after: time.Millisecond, silent: true,
+	},
 
 	connecting:        failing("connect-failed", "connect failed", reasonCannotConnect),
 	initializing:      failing("initialize-failed", "cannot initialize managed resource", reasonCannotInitialize),

@@ -80,7 +80,7 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 		if p.observed {
 			p.trackDoubts()
 		}
-		p.lastFacts, p.lastAdmitted = p.facts(), p.admitFacts()
+		p.lastFacts, p.lastAdmitted = p.facts()
 		if admission := lifecycle.Admit(p.lastAdmitted); admission != lifecycle.Reconcile {
 			p.logDecision(admission)
 

@@ -27,6 +27,7 @@ var refinements = map[row]func(*pass, outcome) outcome{
 	disowned:           refineDisowned,
 	awaitingFinalizers: refineAwaitingFinalizers,
 	awaitingGone:       refineAwaitingGone,
+	awaitingList:       refineAwaitingList,
 }
 
 // refinePaused says why the object is paused.
@@ -253,6 +254,16 @@ func refineMissing(p *pass, o outcome) outcome {
 	if isReady(p.mg) {
 		o.ready = commonv1.Unavailable()
 	}
+
+	return o
+}
+
+// refineAwaitingList says whether this pass or another one makes the list, and when it may be complete.
+func refineAwaitingList(p *pass, o outcome) outcome {
+	if p.unlisted == listing {
+		return outcomes[listing]
+	}
+	o.after = p.listAfter
 
 	return o
 }

@@ -59,6 +59,9 @@ func (p *pass) concludeFacts(ctx context.Context, e end) lifecycle.ConcludeFacts
 		Interrupted:      e.err != nil && errors.Is(ctx.Err(), context.Canceled),
 		StatusWrite:      e.status,
 	}
+	if f.Stop == lifecycle.NotStopped && e.outcome.silent {
+		f.Stop = lifecycle.Later
+	}
 	if f.Stop == lifecycle.ObjectGone || f.StatusWrite == lifecycle.StatusObjectGone {
 		f.Undoable = !e.undone && p.undoable()
 	}
@@ -223,10 +226,7 @@ func (p *object) handled() {
 func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	switch c {
 	case lifecycle.Requeue:
-		o := asLater(e.err).outcome
-		p.outcomeLabel, p.nextPriority = o.name, lifecycle.Poll
-
-		return next{after: o.after}
+		return p.requeueLater(e.outcome)
 	case lifecycle.Finish:
 		return p.finishSilently(e)
 	case lifecycle.RequeueConflict:
@@ -240,6 +240,16 @@ func (p *pass) report(c lifecycle.Conclusion, e end) next {
 	default:
 		return p.reportOutcome(e)
 	}
+}
+
+// requeueLater ends a pass that has tried nothing. It reports nothing.
+func (p *pass) requeueLater(o outcome) next {
+	if o.refine != nil {
+		o = o.refine(p, o)
+	}
+	p.outcomeLabel, p.nextPriority = o.name, lifecycle.Poll
+
+	return next{after: o.after}
 }
 
 // finishSilently ends a pass that has no status to write, because the object is gone or its finalizer was removed.

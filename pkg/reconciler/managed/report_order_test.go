@@ -24,8 +24,8 @@ func TestWhatAPassEndsBy(t *testing.T) {
 	stale := kerrors.NewConflict(schema.GroupResource{Resource: "things"}, "data", boom)
 	wait := outcomes[listing]
 	wait.after = 5 * time.Second
-	late := tryLater(wait)
 	cases := map[string]struct {
+		outcome   outcome // kept by default
 		err       error
 		conflicts int // of passes before
 		cancelled bool
@@ -35,12 +35,12 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		fails     bool
 		next      lifecycle.Priority
 	}{
-		"put off": {err: late, ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
-		"put off, and gone": {
-			err: errors.Errorf("%w, and %w", late, errReplaced), ended: "listing",
-			after: 5 * time.Second, next: lifecycle.Poll,
+		"put off": {outcome: wait, ended: "listing", after: 5 * time.Second, next: lifecycle.Poll},
+		"put off, while it stops": {
+			outcome: wait, cancelled: true, ended: "listing", after: 5 * time.Second, next: lifecycle.Poll,
 		},
-		"gone": {err: errReplaced, ended: "kept", next: lifecycle.User},
+		"put off, and a failure": {outcome: wait, err: errReplaced, ended: "listing", next: lifecycle.User},
+		"gone":                   {err: errReplaced, ended: "kept", next: lifecycle.User},
 		"gone, and a conflict": {
 			err: errors.Errorf("%w, and %w", errReplaced, stale), ended: "kept",
 			next: lifecycle.User,
@@ -85,7 +85,10 @@ func TestWhatAPassEndsBy(t *testing.T) {
 		if tc.cancelled {
 			cancel()
 		}
-		result, err := p.conclude(ctx, outcome{name: "kept", requeue: poll}, tc.err)
+		if tc.outcome.name == "" {
+			tc.outcome = outcome{name: "kept", requeue: poll}
+		}
+		result, err := p.conclude(ctx, tc.outcome, tc.err)
 		cancel()
 		if p.outcomeLabel != tc.ended || result.RequeueAfter != tc.after ||
 			result.Requeue != tc.again || //nolint:staticcheck // the only silent, rate-limited way

@@ -11,7 +11,7 @@ package lifecycle
 func Decide(f Facts) Action {
 	switch {
 	// The external resource has to be observed first, and again after each change.
-	case f.Presence == Unobserved || f.Presence == Listed:
+	case f.Presence == Unobserved || f.Presence == ListIncomplete || f.Presence == Listed:
 		return observing(f)
 	// The object is being deleted.
 	case f.Object == Deleted:
@@ -28,6 +28,9 @@ func observing(f Facts) Action {
 	// Observe is called, unless a list that other objects share can be used.
 	case f.Presence == Unobserved:
 		return Observe
+	// The list is not complete yet: the pass ends, so that no worker waits for it.
+	case f.Presence != Listed:
+		return AwaitList
 	// The list shows that nothing is to be done: that is used as the observation.
 	case f.Object != Deleted && existing(f) == Keep:
 		return ConfirmListed

@@ -34,7 +34,7 @@ type Facts struct {
 // NeedsPermission reports whether a decision may depend on MayCreate or MayUpdate. It is false before an observation.
 // It is also false if the resource is as desired, as in most passes.
 func (f Facts) NeedsPermission() bool {
-	return f.Presence != Unobserved && !(f.Presence == Present && f.UpToDate)
+	return f.Presence > ListIncomplete && !(f.Presence == Present && f.UpToDate)
 }
 
 // resultUnobserved says whether the result of the last attempt was never observed.
@@ -119,10 +119,11 @@ type Presence int
 
 // The presences.
 const (
-	Unobserved Presence = iota // There is no observation since the last change.
-	Listed                     // A shared list shows it; that is no observation yet.
-	Absent                     // The external resource was not found.
-	Present                    // The external resource exists.
+	Unobserved     Presence = iota // There is no observation since the last change.
+	ListIncomplete                 // A shared list that may show it is not complete yet.
+	Listed                         // A shared list shows it; that is no observation yet.
+	Absent                         // The external resource was not found.
+	Present                        // The external resource exists.
 )
 
 // A Doubt says why an absence, or a foreign owner, is not certain.
@@ -169,6 +170,7 @@ const (
 
 	Observe          // Connect if necessary, and observe the external resource.
 	ConfirmListed    // Use the item of a shared list as the observation.
+	AwaitList        // Requeue: a shared list is not complete yet.
 	ObserveAlone     // Requeue: an observation has to confirm the item of a list.
 	Abandon          // Remove the finalizer and leave the external resource, which is not ours.
 	AwaitFinalizers  // Wait until others have removed their finalizers.
@@ -194,7 +196,7 @@ const (
 // String returns the action's name.
 func (a Action) String() string {
 	names := [...]string{
-		"none", "Observe", "ConfirmListed", "ObserveAlone", "Abandon", "AwaitFinalizers", "AwaitGone", "Delete",
+		"none", "Observe", "ConfirmListed", "AwaitList", "ObserveAlone", "Abandon", "AwaitFinalizers", "AwaitGone", "Delete",
 		"AskUser", "RemoveFinalizer", "ReportNotOwned", "PersistOwnership", "Publish", "Keep", "AwaitEffect",
 		"Tolerate", "Update", "AwaitExistence", "ReportMissing", "RestoreRecord", "Create",
 	}

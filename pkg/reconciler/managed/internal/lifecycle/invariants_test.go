@@ -8,10 +8,13 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a > none && a < end
 	},
 	"nothing is changed that was not observed in this state": func(f Facts, a Action) bool {
-		return !a.Mutates() || f.Presence != Unobserved
+		return !a.Mutates() || f.Presence > ListIncomplete
 	},
 	"nothing is changed, stored or released by what a list shows": func(f Facts, a Action) bool {
 		return f.Presence != Listed || a == ConfirmListed || a == ObserveAlone
+	},
+	"a list is awaited exactly while it is not complete": func(f Facts, a Action) bool {
+		return (a == AwaitList) == (f.Presence == ListIncomplete)
 	},
 	"a list item is used only where nothing is to be done": func(f Facts, a Action) bool {
 		return a != ConfirmListed || f.Presence == Listed && f.Object == HasFinalizer && f.Ownership == Ours &&
@@ -72,7 +75,7 @@ var invariants = map[string]func(Facts, Action) bool{
 		return a != PersistOwnership || f.Ownership == Ours
 	},
 	"the finalizer is removed only after an observation that found nothing": func(f Facts, a Action) bool {
-		return a != RemoveFinalizer || f.Presence != Unobserved && f.Presence != Present
+		return a != RemoveFinalizer || f.Presence > ListIncomplete && f.Presence != Present
 	},
 	"the finalizer stays while a created resource may appear": func(f Facts, a Action) bool {
 		return a != RemoveFinalizer || f.Doubt != Grace || f.Attempt != CreatedUnobserved
@@ -218,7 +221,9 @@ func stepsAfterList(f Facts, claimed bool, depth int) int {
 	if f.Change == Mutated || depth > 1 {
 		return depth
 	}
-	longest := 0
+	incomplete := f
+	incomplete.Presence = ListIncomplete
+	longest := steps(incomplete, claimed, depth+1)
 	for bits := range 4 {
 		answer := f
 		answer.Presence, answer.UpToDate, answer.Ownership = Listed, bits&1 != 0, Ownership(bits>>1&1)

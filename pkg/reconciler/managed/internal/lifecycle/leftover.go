@@ -19,7 +19,7 @@ func LeftoverOf(admitted AdmitFacts, f Facts) Leftover {
 		return Unchanged
 	case !admitted.MayDelete:
 		return NoneRemains
-	case admitted.Paused || f.Presence == Unobserved || f.Presence == Listed:
+	case admitted.Paused || f.Presence == Unobserved || f.Presence == ListIncomplete || f.Presence == Listed:
 		return Unchanged
 	default:
 		return f.leftover()

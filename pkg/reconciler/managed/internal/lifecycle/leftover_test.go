@@ -19,6 +19,7 @@ func TestLeftoverOf(t *testing.T) {
 		{"also before an observation", AdmitFacts{}, Facts{}, NoneRemains},
 		{"there is no observation", deletes, Facts{}, Unchanged},
 		{"there is only a list item", deletes, Facts{Presence: Listed}, Unchanged},
+		{"a list is not complete", deletes, Facts{Presence: ListIncomplete}, Unchanged},
 		{"the resource has another owner", deletes, Facts{Presence: Present, Ownership: Foreign}, NoneRemains},
 		{"the resource is ours", deletes, Facts{Presence: Present}, MayRemain},
 		{"it was not found", deletes, Facts{Presence: Absent}, NoneRemains},
