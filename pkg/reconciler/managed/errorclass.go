@@ -92,7 +92,7 @@ func (p *clientSession) throttled(err error) outcome {
 	}
 	o.synced = unsynced(reason, p.throttledMessage(reason, err))
 
-	return o
+	return p.reworded(o)
 }
 
 var textsHeld = map[commonv1.ConditionReason]string{

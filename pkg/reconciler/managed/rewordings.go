@@ -24,6 +24,9 @@ const (
 // enough within the period. Another stage, reason, generation or request is another failure, which is reported at
 // once.
 func (p *object) reworded(o outcome) outcome {
+	if concernsConnection(o.synced.Reason) {
+		return p.reportedOutage(o)
+	}
 	of := fmt.Sprintf("%s/%s/%d/%s", o.name, o.synced.Reason, p.generation,
 		p.mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])
 	if known := p.state.Reworded; known.Of != of || p.now().Sub(known.Since) >= rewordingPeriod {
@@ -35,6 +38,43 @@ func (p *object) reworded(o outcome) outcome {
 	if p.state.Reworded.Count >= mostRewordings && condition.Status == metav1.ConditionFalse &&
 		condition.Reason == o.synced.Reason {
 		o.synced.Message, o.event = condition.Message, event.Event{}
+	}
+
+	return o
+}
+
+// concernsConnection reports whether a reason is a state of the whole connection, which is one fact: the errors of a
+// broken network have alternating texts, and different calls fail.
+func concernsConnection(reason commonv1.ConditionReason) bool {
+	for _, c := range failureClasses {
+		if c.shared && c.reason == reason && reason != "" {
+			return true
+		}
+	}
+
+	return false
+}
+
+// reportedOutage keeps the reported message of a failure that concerns the connection, whichever call fails. The
+// condition gets the new message once in each period, without an event. Another generation or request is another
+// failure, which is reported at once.
+func (p *object) reportedOutage(o outcome) outcome {
+	of := fmt.Sprintf("%s/%d/%s", o.synced.Reason, p.generation,
+		p.mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt])
+	known, condition := p.state.Reworded, p.read.GetCondition(commonv1.TypeSynced)
+	restarted := known.Of == ""
+	if restarted || known.Of != of {
+		p.state.Reworded = objectstate.Rewordings{Of: of, Since: p.now()}
+	}
+	if condition.Status != metav1.ConditionFalse || condition.Reason != o.synced.Reason ||
+		condition.ObservedGeneration != p.generation || known.Of != of && !restarted {
+		return o
+	}
+	o.event = event.Event{}
+	if p.now().Sub(p.state.Reworded.Since) >= rewordingPeriod {
+		p.state.Reworded.Since = p.now()
+	} else {
+		o.synced.Message = condition.Message
 	}
 
 	return o

@@ -11,7 +11,9 @@ import (
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -71,4 +73,91 @@ func TestAFailureWhoseTextChanges(t *testing.T) {
 	if c := w.condition(commonv1.TypeSynced, "False/Forbidden"); !strings.Contains(c.Message, "another reason") {
 		t.Errorf("after it failed for another reason the condition says %q", c.Message)
 	}
+}
+
+// brokenNetwork returns the errors of a network that breaks in another way each time.
+func brokenNetwork() func() error {
+	n := 0
+
+	return func() error {
+		n++
+
+		return external.Unavailable(errors.New([]string{
+			"unexpected EOF", "read: connection reset by peer", "connect: connection refused",
+		}[n%3]))
+	}
+}
+
+// TestAnOutageIsOneFact verifies that an object reports once that the external system is unavailable, whichever call
+// fails and whatever the text of the error is, also after a restart. The message is refreshed once an hour. A change of
+// the user is reported at once.
+func TestAnOutageIsOneFact(t *testing.T) {
+	w := newWorld(t)
+	w.create(nil)
+	w.pass()
+	w.taken()
+	broken, at := brokenNetwork(), []string{"Connect", "Observe"}
+	n := 0
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == "Connect" {
+			n++
+		}
+		if call == at[n%2] {
+			return broken()
+		}
+
+		return nil
+	}
+	passes := func(what, requests, events string) {
+		t.Helper()
+		for range 20 {
+			if _, err := w.try(); err == nil {
+				t.Fatal("the pass ended well")
+			}
+			w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		}
+		if sent, _, emitted := w.taken(); sent != requests || emitted != events {
+			t.Errorf("%s: requests %q and events %q, want %q and %q", what, sent, emitted, requests, events)
+		}
+		w.condition(commonv1.TypeSynced, "False/ExternalSystemUnavailable")
+	}
+	passes("a broken network", "patch status", "Warning/CannotObserveExternalResource")
+	passes("the same outage", "", "")
+	w.restart()
+	passes("after a restart", "", "")
+	passes("within an hour", "", "")
+	passes("within an hour", "", "")
+	passes("after an hour", "patch status", "")
+
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB++ })
+	passes("after a change of the user", "patch status", "Warning/CannotObserveExternalResource")
+	w.change(func(v *volume.Volume) {
+		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
+	})
+	passes("after a request of the user", "patch status", "Warning/CannotObserveExternalResource")
+}
+
+// TestAnOutageOfALimitedConnectionIsOneFact verifies the same for an object that is created during an outage, while the
+// gate of the connection makes single calls.
+func TestAnOutageOfALimitedConnectionIsOneFact(t *testing.T) {
+	w := newWorld(t)
+	w.o = append(w.o, managed.WithLimits(limit.NewSet(limit.WithClock(w.clock))))
+	w.restart()
+	broken := brokenNetwork()
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == "Observe" {
+			return broken()
+		}
+
+		return nil
+	}
+	w.create(nil)
+	for range 20 {
+		w.pass()
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	}
+	if requests, calls, _ := w.taken(); requests != "patch status" || strings.Count(calls, "Observe") < 3 {
+		t.Errorf("requests %q, want one status; calls %q", requests, calls)
+	}
+	w.condition(commonv1.TypeSynced, "False/ExternalSystemUnavailable")
 }
