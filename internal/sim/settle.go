@@ -104,7 +104,7 @@ func (w *World) missing(mg resource.Managed) string {
 	said := conditionsOf(mg)
 	switch ready, synced, reconciling := said.of("Ready"), said.of("Synced"), said.of("Reconciling"); {
 	case ready.Status != "True":
-		return "it is not ready: " + ready.Message
+		return "it is not ready" + whyNotReady(ready, synced)
 	case synced.Status != "True":
 		return "it is not synced: " + synced.Message
 	case tells && observed != mg.GetGeneration():
@@ -176,6 +176,7 @@ func (w *World) judgeRest() {
 			w.run(w.now().Add(2 * pollInterval)) // it looks first at all that was restored, or publishes it again
 		}
 	}
+	written := len(w.server.Changes(0))
 	asked, passes, outside, objects := w.work.asked, w.work.passes, w.external.Changes(), len(w.users.all())
 	most := objects*(polls+1) + w.users.made - objects + 1
 	for _, p := range w.alive() {
@@ -189,7 +190,8 @@ func (w *World) judgeRest() {
 		return
 	}
 	if w.work.asked != asked {
-		w.violate("L4", fmt.Sprintf("%d writes although nothing changed", w.work.asked-asked))
+		w.violate("L4", fmt.Sprintf("%d writes although nothing changed%s", w.work.asked-asked,
+			w.describeWrites(written)))
 	}
 	if w.external.Changes() != outside {
 		w.violate("L4", "the external system was changed although nothing was asked for")
@@ -236,6 +238,6 @@ func (w *World) judgeWork(faults int) {
 	}
 	objects := max(w.users.made, 1)
 	if most := 8*objects + 6*faults + int(4*hours); w.sinks.events > most {
-		w.violate("L5", fmt.Sprintf("%d events in %s", w.sinks.events, w.since()))
+		w.violate("L5", fmt.Sprintf("%d events in %s%s", w.sinks.events, w.since(), w.sinks.alternating()))
 	}
 }

@@ -24,6 +24,7 @@ type sinks struct {
 	meters  *meters
 	lines   []string       // the trace, in a verbose world
 	events  int            // how many
+	latest  [2]string      // different texts of events, the newest first
 	checked map[string]int // checked texts by sink, in a verbose world
 
 	leftOver map[string]bool    // names of objects whose resource was reported as possibly left over
@@ -41,10 +42,23 @@ func (t *sinks) Event(of runtime.Object, e event.Event) {
 	if t.world.judgedBefore() {
 		return
 	}
+	if e.Message != t.latest[0] {
+		t.latest = [2]string{e.Message, t.latest[0]}
+	}
 	t.record("event", fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message))
 	for key, value := range e.Annotations {
 		t.check("an annotation of an event", key+" "+value)
 	}
+}
+
+// alternating describes the two latest texts of events, for a message that there are too many events.
+func (t *sinks) alternating() string {
+	if t.latest[1] == "" {
+		return ""
+	}
+
+	return t.world.hide(fmt.Sprintf(": an event repeats if its text changes, and the latest texts are %q and %q",
+		t.latest[1], t.latest[0]))
 }
 
 // WithAnnotations returns the receiver.

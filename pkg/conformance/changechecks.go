@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"time"
 
@@ -34,8 +35,8 @@ func (m *directChecks) checkRepeatedCreateNamed() *finding {
 	}
 	if !m.isUnchanged(before) {
 		return m.finding(
-			"class-is-kept", "Suite.Class is %q, and a second Create of %s made or changed something", m.class,
-			m.mg.GetName())
+			"class-is-kept", "Suite.Class is %q, and a second Create of %s made or changed something: %s", m.class,
+			m.mg.GetName(), m.ledger.describeChanges(before))
 	}
 	other := m.stored(m.sample)
 	m.names[other.GetUID()] = "another object"
@@ -45,8 +46,9 @@ func (m *directChecks) checkRepeatedCreateNamed() *finding {
 	case !m.isUnchanged(before):
 		return m.finding(
 			"class-is-kept",
-			"Suite.Class is %q, and Create of another object with the same external name made or changed something",
-			m.class)
+			"Suite.Class is %q, and Create of another object with the same external name made or changed something: %s. It has "+
+				"to return external.AlreadyExists",
+			m.class, m.ledger.describeChanges(before))
 	case m.ledger.traits.Stamped && err == nil:
 		return m.finding(
 			"class-is-kept",
@@ -201,7 +203,8 @@ func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *fi
 		return m.finding("update-is-idempotent", "a second Update of %s fails: %v", mg.GetName(), err)
 	}
 	if !m.isUnchanged(before) {
-		return m.finding("update-is-idempotent", "a second Update of %s changed something", mg.GetName())
+		return m.finding("update-is-idempotent", "a second Update of %s changed something: %s", mg.GetName(),
+			m.ledger.describeChanges(before))
 	}
 
 	return nil
@@ -209,7 +212,7 @@ func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *fi
 
 // updateTo calls Update and checks that the probe shows the wanted state.
 func (m *directChecks) updateTo(mg resource.Managed, want wantedFields, when string) *finding {
-	if failure := m.update(mg); failure != nil {
+	if failure := m.update(mg, want, ", which "+when); failure != nil {
 		return failure
 	}
 	why := ""
@@ -248,8 +251,8 @@ func (m *directChecks) checkImmutable(mg resource.Managed, mutation Mutation) *f
 			"immutable-is-refused", "Update of %s with the mutation %s returns no error", mg.GetName(), mutation.Name)
 	case !m.isUnchanged(before):
 		return m.finding(
-			"immutable-is-refused", "Update of %s with the mutation %s changed the external system and then failed: %v",
-			mg.GetName(), mutation.Name, err)
+			"immutable-is-refused", "Update of %s with the mutation %s changed the external system (%s) and then failed: %v",
+			mg.GetName(), mutation.Name, m.ledger.describeChanges(before), err)
 	default:
 		return nil
 	}
@@ -269,12 +272,37 @@ func (k *runner) disturbShortened(
 	if mend == nil {
 		return nil
 	}
-	limit := k.host.limit
-	k.host.limit = max(limit/5, 250*time.Millisecond)
+	lengthen := k.shorten(max(k.host.limit/5, shortest))
 
 	return func() {
-		k.host.limit = limit
+		lengthen()
 		mend()
+	}
+}
+
+// shortest is the deadline of calls for which no answer comes.
+const shortest = 250 * time.Millisecond
+
+// shorten sets the deadline of calls. It returns a function that sets it back.
+func (k *runner) shorten(to time.Duration) (lengthen func()) {
+	limit := k.host.limit
+	k.host.limit = to
+
+	return func() { k.host.limit = limit }
+}
+
+// hang makes the next calls hang after their n-th request. It returns a function that ends this. Calls have a short
+// deadline, and as much time as usual to return after it.
+func (k *runner) hang(n int) (end func()) {
+	grace := k.host.limit
+	stop := k.ledger.wire.interrupt(k.host, Interruption{Exchange: n, Hang: true})
+	lengthen := k.shorten(min(shortest, grace))
+	k.host.grace, k.host.situation = grace, fmt.Sprintf(", while the answer to its request %d does not come", n)
+
+	return func() {
+		lengthen()
+		k.host.grace, k.host.situation = 0, ""
+		stop()
 	}
 }
 
@@ -288,14 +316,17 @@ func (k *runner) disturb(what string, begin func(context.Context) (func(context.
 		return err
 	})
 	if err != nil || heal == nil {
-		_ = k.host.giveUp("probe-tells-the-truth", what+" does not return how to mend what it does: "+errorText(err))
+		_ = k.host.giveUpProbe(what+" does not return how to mend what it does: "+errorText(err), err)
 
 		return nil
 	}
 
+	k.ledger.wire.learning = false
+
 	return func() {
+		k.ledger.wire.learning = true
 		if err := k.host.call(context.Background(), "what "+what+" returned", heal); err != nil && !k.host.stopped() {
-			_ = k.host.giveUp("probe-tells-the-truth", "what "+what+" returned fails: "+err.Error())
+			_ = k.host.giveUpProbe("what "+what+" returned fails: "+err.Error(), err)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -22,20 +21,22 @@ type directChecks struct {
 	mg       resource.Managed
 	sample   resource.Managed
 	token    string
+	before   []string // the resources that are not of the suite
 }
 
 // runDirectChecks runs the direct checks for every sample.
 func (k *runner) runDirectChecks() {
 	for _, sample := range k.suite.Samples {
 		before := k.resourceIDs()
-		m := &directChecks{runner: k, recorder: k.newRecorder(), mg: k.stored(sample), sample: sample}
+		m := &directChecks{runner: k, recorder: k.newRecorder(), mg: k.stored(sample), sample: sample,
+			before: before}
 		m.token = string(m.mg.GetUID()) + "-0001"
 		k.names[m.mg.GetUID()] = m.mg.GetName()
 		for _, step := range []func() *finding{
 			m.checkConnect, m.checkAbsent, m.checkCreate, m.checkCreatedObserved, m.checkObserveStable,
 			m.checkCancelledContext, m.checkBroken, m.checkMisrouted, m.checkIndependentCalls, m.checkOwner,
 			m.checkRepeatedCreate, m.checkRecoverCreation, m.checkMutations, m.checkDelete,
-			m.checkNotCreated, m.checkMisroutedChanges,
+			m.checkNotCreated, m.checkMisroutedChanges, m.checkBrokenChanges, m.checkInterrupted,
 		} {
 			finding := step()
 			if k.host.stopped() { // the cause of any finding of this step
@@ -193,10 +194,9 @@ func (m *directChecks) checkCreate() *finding {
 	case len(made) > 1:
 		return m.finding("at-most-one", "Create of %s made %d resources: %v", m.mg.GetName(), len(made), made)
 	case made[0] != name:
-		return m.finding(
-			"probe-tells-the-truth",
-			"Create of %s left the external name %q, and the probe lists it by the ID %q: they have to be the same",
-			m.mg.GetName(), name, made[0])
+		return m.finding("created-is-seen", "Create of %s left the external name %q, and the probe lists what was made by the "+
+			"ID %q. If %q is its name in the external system, Create has to set the external name to it. If %q is, "+
+			"Probe.List has to return that as the ID", m.mg.GetName(), name, made[0], made[0], name)
 	}
 
 	return nil
@@ -220,7 +220,7 @@ func (m *directChecks) checkCreatedObserved() *finding {
 			m.mg.GetName())
 	}
 	if !o.ResourceUpToDate {
-		if failure := m.update(m.mg); failure != nil {
+		if failure := m.update(m.mg, nil, ", which was just created,"); failure != nil {
 			return failure
 		}
 	}
@@ -230,14 +230,17 @@ func (m *directChecks) checkCreatedObserved() *finding {
 	return nil
 }
 
-// update calls Update until Observe reports that the resource is up to date, at most three times.
-func (m *directChecks) update(mg resource.Managed) *finding {
+// update calls Update until Observe reports that the resource is up to date, at most three times. If it never does, the
+// finding compares the resource with the wanted fields.
+func (m *directChecks) update(mg resource.Managed, want wantedFields, what string) *finding {
+	var o managed.ExternalObservation
 	for range 3 {
 		if err := m.callUpdate(mg); err != nil {
 			return m.finding("update-converges", "Update of %s fails: %v", mg.GetName(), err)
 		}
 		upToDate := func() bool {
-			o, err := m.observe(context.Background(), mg)
+			var err error
+			o, err = m.observe(context.Background(), mg)
 
 			return err == nil && o.ResourceExists && o.ResourceUpToDate
 		}
@@ -246,8 +249,17 @@ func (m *directChecks) update(mg resource.Managed) *finding {
 		}
 	}
 
-	return m.finding(
-		"update-converges", "after three Updates, Observe of %s says that its resource is not up to date", mg.GetName())
+	m.ledger.refresh(mg.GetUID())
+	why := "The probe shows all that is wanted: compare only what Update sets"
+	if mismatch := describeMismatch(m.ledger.existing[meta.GetExternalName(mg)], want); mismatch != "" {
+		why = "By the probe, " + mismatch + ": does Update send that field?"
+	}
+	if o.Diff != "" {
+		why += ". The difference by Observe: " + o.Diff
+	}
+
+	return m.finding("update-converges", "after three Updates, Observe of %s%s says that its resource is not up to date. %s",
+		mg.GetName(), what, why)
 }
 
 // checkObserveStable checks that two observations are equal if nothing changed.
@@ -331,6 +343,10 @@ func (m *directChecks) checkOwner() *finding {
 		return m.finding("created-is-seen", "Observe of %s fails: %v", m.mg.GetName(), err)
 	}
 	if o.Owner == managed.OwnerUnknown {
+		m.warnOnce("Observe reports no owner (ExternalObservation.Owner is OwnerUnknown). Whatever exists under the external " +
+			"name is taken for the object's, and is changed and deleted, also if someone else made it. If the external " +
+			"system can store a few words with a resource, store a managed.Stamp there, and compare it in Observe")
+
 		return nil
 	}
 	if o.Owner != managed.OwnerOurs {
@@ -340,6 +356,7 @@ func (m *directChecks) checkOwner() *finding {
 	}
 	m.ledger.traits.Stamped = true
 	other := m.stored(m.sample)
+	m.names[other.GetUID()] = "another object"
 	meta.SetExternalName(other, meta.GetExternalName(m.mg))
 	if o, err = m.observe(context.Background(), other); err == nil && o.ResourceExists && o.Owner == managed.OwnerOurs {
 		return m.finding(
@@ -352,8 +369,7 @@ func (m *directChecks) checkOwner() *finding {
 
 // checkDelete checks that Delete removes the resource and that a second Delete succeeds.
 func (m *directChecks) checkDelete() *finding {
-	now := metav1.Now()
-	m.mg.SetDeletionTimestamp(&now)
+	setDeleted(m.mg)
 	if err := m.callDelete(m.mg); err != nil {
 		return m.finding("deleted-is-gone", "Delete of %s fails: %v", m.mg.GetName(), err)
 	}

@@ -26,6 +26,14 @@ var (
 // skipped.
 const maxFailuresPerScenario = 3
 
+// passed is a scenario that passed without faults.
+type passed struct {
+	scenario
+	sim.Result
+
+	exchanges map[callAt]int // of its calls with the external system
+}
+
 // runScenarios runs all scenarios of all samples without faults. It then runs the scenarios of the first sample with
 // faults.
 func (k *runner) runScenarios() {
@@ -34,19 +42,15 @@ func (k *runner) runScenarios() {
 
 		return
 	}
-	type passed struct {
-		scenario
-		sim.Result
-	}
 	var scenarios []passed
 	for i, sample := range k.suite.Samples {
 		for _, st := range k.scenarios() {
-			r := k.runAndCollect(st, sample, nil)
+			r := k.runAndCollect(st, sample, nil, nil)
 			if k.host.stopped() {
 				return
 			}
 			if i == 0 && st.faults && len(r.Violations) == 0 {
-				scenarios = append(scenarios, passed{st, r})
+				scenarios = append(scenarios, passed{st, r, k.ledger.wire.exchanges})
 			}
 		}
 	}
@@ -55,25 +59,12 @@ func (k *runner) runScenarios() {
 
 		return
 	}
-	for _, of := range scenarios {
-		failed := 0
-		for _, f := range of.FaultsAt(faultsAtReads, faultsAtWrites) {
-			if f.Kind == sim.AbsentLive && of.neverObserved {
-				continue
-			}
-			if time.Since(k.startTime) > k.suite.Within || failed >= maxFailuresPerScenario {
-				k.skipped++
+	if k.runInterrupted(scenarios); k.stopped() {
+		k.note("other faults were not tried: something is wrong between two requests of one call")
 
-				continue
-			}
-			if r := k.runAndCollect(of.scenario, k.suite.Samples[0], []sim.Fault{f}); len(r.Violations) > 0 {
-				failed++
-			}
-			if k.host.stopped() {
-				return
-			}
-		}
+		return
 	}
+	k.runFaults(scenarios)
 	if k.skipped > 0 {
 		k.note(
 			"%d schedules with faults were left out, for want of time or because others of their scenario fail: "+
@@ -82,13 +73,51 @@ func (k *runner) runScenarios() {
 	}
 }
 
-// runAndCollect runs a scenario with faults and records the violations.
-func (k *runner) runAndCollect(st scenario, sample resource.Managed, faults []sim.Fault) sim.Result {
+// runFaults runs scenarios with each fault at each boundary.
+func (k *runner) runFaults(scenarios []passed) {
+	for _, of := range scenarios {
+		failed := 0
+		for _, f := range of.FaultsAt(faultsAtReads, faultsAtWrites) {
+			if f.Kind == sim.AbsentLive && of.neverObserved || k.leaveOut(failed) {
+				continue
+			}
+			r := k.runAndCollect(of.scenario, k.suite.Samples[0], []sim.Fault{f}, nil)
+			if len(r.Violations) > 0 {
+				failed++
+			}
+			if k.host.stopped() {
+				return
+			}
+		}
+	}
+}
+
+// leaveOut reports, and counts, that a schedule is left out: the time is over, or enough schedules of its scenario have
+// failed.
+func (k *runner) leaveOut(failed int) bool {
+	if time.Since(k.startTime) <= k.suite.Within && failed < maxFailuresPerScenario {
+		return false
+	}
+	k.skipped++
+
+	return true
+}
+
+// runAndCollect runs a scenario with faults, and with the interruption of a call unless c is nil. It records the
+// violations.
+func (k *runner) runAndCollect(st scenario, sample resource.Managed, faults []sim.Fault, c *cut) sim.Result {
 	schedule := sim.Schedule{Scenario: st.name, Class: sample.GetName(), Faults: faults}
 	k.schedule = schedule.String()
+	if c != nil {
+		k.schedule += " " + c.String()
+	}
+	k.cut = c
 	defer func() { k.schedule = "" }()
 	r := k.runScenario(st, sample, schedule)
 	if gone := k.host.stopReason.Load(); gone != nil {
+		if gone.property == environment {
+			return r
+		}
 		k.addFinding(gone.property, gone.text)
 
 		return r // later violations mean nothing
@@ -98,6 +127,9 @@ func (k *runner) runAndCollect(st scenario, sample resource.Managed, faults []si
 		if propertyOf(v.Property) == otherProperties {
 			text = sim.Properties[v.Property] + ", and " + text
 		}
+		if c != nil {
+			text += ". Before that, " + c.happened(len(faults) > 0)
+		}
 		k.addFinding(v.Property, text)
 	}
 
@@ -106,7 +138,11 @@ func (k *runner) runAndCollect(st scenario, sample resource.Managed, faults []si
 
 // replay runs one scenario and logs its trace.
 func (k *runner) replay() {
-	schedule, err := sim.ParseSchedule(k.suite.Replay)
+	cut, text, err := parseCut(k.suite.Replay)
+	var schedule sim.Schedule
+	if err == nil {
+		schedule, err = sim.ParseSchedule(text)
+	}
 	if err != nil {
 		k.addFinding("suite-is-complete", "Suite.Replay: "+err.Error())
 
@@ -115,8 +151,8 @@ func (k *runner) replay() {
 	for _, sample := range k.suite.Samples {
 		for _, st := range k.scenarios() {
 			if st.name == schedule.Scenario && sample.GetName() == schedule.Class {
-				r := k.runAndCollect(st, sample, schedule.Faults)
-				k.note("%s\n%s", schedule, k.replaceUIDs(strings.Join(r.Trace, "\n")))
+				r := k.runAndCollect(st, sample, schedule.Faults, cut)
+				k.note("%s\n%s", k.suite.Replay, k.replaceUIDs(strings.Join(r.Trace, "\n")))
 
 				return
 			}

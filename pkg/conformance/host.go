@@ -19,6 +19,8 @@ var errStopped = errors.New("the suite was given up")
 // synctest bubble of the simulation. Only one goroutine at a time uses it.
 type host struct {
 	limit      time.Duration
+	grace      time.Duration // after the deadline of a call, in which it has to return; by default another limit
+	situation  string        // in which calls are made, for a message; empty if it is the usual one
 	jobs       chan job
 	done       chan error
 	stopReason atomic.Pointer[reason] // why the suite was stopped
@@ -34,6 +36,8 @@ type job struct {
 	ctx         context.Context //nolint:containedctx // handed over to another goroutine
 	expired     bool            // ctx has ended; read inside of the bubble, because time differs outside
 	timeout     time.Duration
+	grace       time.Duration // after timeout
+	situation   string
 	do          func(context.Context) error
 	returnPanic bool // returns a panic as an error
 }
@@ -81,6 +85,38 @@ func (h *host) attempt(ctx context.Context, what string, do func(context.Context
 	return h.submit(job{name: what, ctx: ctx, timeout: h.limit, do: do, returnPanic: true})
 }
 
+// environment is in the place of a property if the environment of the test fails, and not the client or the probe.
+const environment = "environment"
+
+// callProbe calls a method of the probe that may be repeated. If the deadline of the call ends, callProbe repeats the
+// call once with five times as much time: a busy machine is no property of a client.
+func (h *host) callProbe(what string, do func(context.Context) error) error {
+	err := h.call(context.Background(), what, do)
+	if isTimeout(err) && !h.stopped() {
+		err = h.callFor(context.Background(), 5*h.limit, what, do)
+	}
+
+	return err
+}
+
+// giveUpProbe stops the suite because the probe has failed. If the deadline of the call has ended, the environment of the
+// test is named as the reason.
+func (h *host) giveUpProbe(text string, err error) error {
+	if isTimeout(err) {
+		return h.giveUp(environment, text+". The external system or the machine is too slow for Suite.CallTimeout: set a "+
+			"longer one, or run fewer tests at once")
+	}
+
+	return h.giveUp("probe-tells-the-truth", text)
+}
+
+// isTimeout reports whether an error is about the end of a deadline.
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
 // callFor is like call, but with the given timeout.
 func (h *host) callFor(ctx context.Context, timeout time.Duration, what string, do func(context.Context) error) error {
 	return h.submit(job{name: what, ctx: ctx, timeout: timeout, do: do})
@@ -91,7 +127,7 @@ func (h *host) submit(j job) error {
 	if h.stopped() {
 		return errStopped
 	}
-	j.expired = j.ctx.Err() != nil
+	j.expired, j.grace, j.situation = j.ctx.Err() != nil, max(h.grace, j.timeout), h.situation
 	h.jobs <- j
 
 	return <-h.done
@@ -127,15 +163,16 @@ func (h *host) run(j job) error {
 	select {
 	case err := <-answer:
 		return err
-	case <-time.After(2 * j.timeout):
+	case <-time.After(j.timeout + j.grace):
 		select {
 		case err := <-answer: // a busy machine is late with both
 			return err
 		default:
 		}
 
-		return h.giveUp("calls-return", fmt.Sprintf("%s was called with a deadline of %s, and did not return within %s: "+
-			"it has to end when its context does", j.name, j.timeout, 2*j.timeout))
+		return h.giveUp("calls-return", fmt.Sprintf("%s was called with a deadline of %s%s, and did not return within %s: "+
+			"it has to end when its context does, so pass the context of the call to each request",
+			j.name, j.timeout, j.situation, j.timeout+j.grace))
 	}
 }
 

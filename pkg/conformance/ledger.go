@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ const noObject types.UID = ""
 type ledger struct {
 	host  *host
 	probe Probe
+	wire  *wire
 	delay time.Duration
 
 	afterMutationsOnly bool // refresh only after mutating calls
@@ -76,7 +78,7 @@ func (l *ledger) reset() {
 // list returns the resources of the external system. It reads them with the probe.
 func (l *ledger) list() (map[string]Resource, error) {
 	var list []Resource
-	err := l.host.call(context.Background(), "Probe.List", func(ctx context.Context) (err error) {
+	err := l.host.callProbe("Probe.List", func(ctx context.Context) (err error) {
 		list, err = l.probe.List(ctx)
 
 		return err
@@ -104,7 +106,7 @@ func (l *ledger) list() (map[string]Resource, error) {
 func (l *ledger) refresh(maker types.UID) difference {
 	now, err := l.list()
 	if err != nil {
-		_ = l.host.giveUp("probe-tells-the-truth", err.Error())
+		_ = l.host.giveUpProbe(err.Error(), err)
 
 		return difference{}
 	}
@@ -162,7 +164,7 @@ func describeOwner(of types.UID) string {
 		return "belongs to somebody else"
 	}
 
-	return "was made for the object " + string(of)
+	return "was made for another object, " + string(of)
 }
 
 // Traits returns the traits of the suite's class.
@@ -226,6 +228,53 @@ func describeMismatch(r Resource, want wantedFields) string {
 	}
 
 	return ""
+}
+
+// describeChanges describes how the resources differ from those of before: field by field, with both values.
+func (l *ledger) describeChanges(before map[string]Resource) string {
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(l.existing)) {
+		was, existed := before[id]
+		if !existed {
+			out = append(out, fmt.Sprintf("it made %q", id))
+
+			continue
+		}
+		now := l.existing[id]
+		for _, field := range slices.Sorted(maps.Keys(mergedKeys(was.State, now.State))) {
+			if a, b := was.State[field], now.State[field]; a != b {
+				out = append(out, fmt.Sprintf("%s of %q was %s and is %s", field, id, quoted(a), quoted(b)))
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		if _, exists := l.existing[id]; !exists {
+			out = append(out, fmt.Sprintf("it removed %q", id))
+		}
+	}
+
+	return strings.Join(out, ", ")
+}
+
+// mergedKeys returns a map with the keys of both maps.
+func mergedKeys(a, b map[string]string) map[string]string {
+	out := maps.Clone(b)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, a)
+
+	return out
+}
+
+// quoted returns a quoted value, shortened if it is long.
+func quoted(value string) string {
+	const most = 80
+	if len(value) > most {
+		value = strings.ToValidUTF8(value[:most], "") + "..."
+	}
+
+	return strconv.Quote(value)
 }
 
 // Summary lists the resources that exist.

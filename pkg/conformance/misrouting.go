@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -50,16 +48,51 @@ func (m *directChecks) checkMisroutedChanges() *finding {
 	if _, ok := m.suite.Probe.(Misrouter); !ok {
 		return nil
 	}
+	if failure := m.createAgain(); failure != nil {
+		return failure
+	}
+
+	return m.withMisrouting(misroutedStatuses, func(status int) *finding {
+		return m.checkChangesFail(whileMisrouted(status), status != http.StatusNotFound)
+	})
+}
+
+// createAgain creates another object, unless the current one exists.
+func (m *directChecks) createAgain() *finding {
+	if !meta.WasDeleted(m.mg) {
+		return nil
+	}
 	m.mg = m.stored(m.sample)
 	m.token = string(m.mg.GetUID()) + "-0001"
-	m.names[m.mg.GetUID()] = m.mg.GetName()
 	for _, step := range []func() *finding{m.checkCreate, m.checkCreatedObserved} {
 		if failure := step(); failure != nil {
 			return failure
 		}
 	}
 
-	return m.withMisrouting(misroutedStatuses, m.checkChangesWhileMisrouted)
+	return nil
+}
+
+// checkBrokenChanges checks that the client does not report success for a change while the external system is
+// unavailable.
+func (m *directChecks) checkBrokenChanges() *finding {
+	b, ok := m.suite.Probe.(Breaker)
+	if !ok {
+		return nil
+	}
+	if failure := m.createAgain(); failure != nil {
+		return failure
+	}
+	mend := m.breakSystem(b)
+	if mend == nil {
+		return nil // the probe failed
+	}
+	failure := m.checkChangesFail("while the external system is broken", true)
+	if mend(); failure != nil {
+		return failure
+	}
+
+	return m.checkRecovered()
 }
 
 // withMisrouting runs a check once for each status, while a page with this status responds.
@@ -110,24 +143,26 @@ func (m *directChecks) checkAbsenceWhileMisrouted(status int) *finding {
 	return nil
 }
 
-// checkChangesWhileMisrouted checks that changes return errors. A Delete may take a 404 for success, because Observe is
-// called after it.
-func (m *directChecks) checkChangesWhileMisrouted(status int) *finding {
+// checkChangesFail checks that changes return errors. A Delete may take a page with a 404 for success, because Observe
+// is called after it: deletes is then false.
+func (m *directChecks) checkChangesFail(when string, deletes bool) *finding {
 	other := m.stored(m.sample)
 	m.names[other.GetUID()] = "another object"
 	if err := m.callCreate(other, string(other.GetUID())+"-0001"); err == nil {
-		return m.finding("refused-is-told", "%s, Create of another object returns no error", whileMisrouted(status))
+		return m.finding("refused-is-told", "%s, Create of another object returns no error: return the error of each request",
+			when)
 	}
 	if mg := m.withFirstMutation(); mg != nil {
 		if err := m.callUpdate(mg); err == nil {
-			return m.finding("refused-is-told", "%s, Update of %s returns no error", whileMisrouted(status),
+			return m.finding("refused-is-told", "%s, Update of %s returns no error: return the error of each request", when,
 				mg.GetName())
 		}
 	}
-	mg, now := clone(m.mg), metav1.Now()
-	mg.SetDeletionTimestamp(&now)
-	if err := m.callDelete(mg); err == nil && status != http.StatusNotFound {
-		return m.finding("refused-is-told", "%s, Delete of %s returns no error", whileMisrouted(status), mg.GetName())
+	mg := clone(m.mg)
+	setDeleted(mg)
+	if err := m.callDelete(mg); err == nil && deletes {
+		return m.finding("refused-is-told", "%s, Delete of %s returns no error: return the error of each request", when,
+			mg.GetName())
 	}
 
 	return nil
@@ -136,15 +171,25 @@ func (m *directChecks) checkChangesWhileMisrouted(status int) *finding {
 // withFirstMutation returns a copy of the object with the first mutation that is not
 // immutable, or nil.
 func (m *directChecks) withFirstMutation() resource.Managed {
+	mutation := m.firstMutation()
+	if mutation == nil {
+		return nil
+	}
+	mg := clone(m.mg)
+	setSpec(mg, mutated(m.sample, *mutation))
+	mg.SetGeneration(m.mg.GetGeneration() + 1)
+
+	return mg
+}
+
+// firstMutation returns the first mutation that is not immutable, or nil.
+func (m *directChecks) firstMutation() *Mutation {
 	at := slices.IndexFunc(m.suite.Mutations, func(of Mutation) bool { return !of.Immutable })
 	if at < 0 {
 		return nil
 	}
-	mg := clone(m.mg)
-	setSpec(mg, mutated(m.sample, m.suite.Mutations[at]))
-	mg.SetGeneration(m.mg.GetGeneration() + 1)
 
-	return mg
+	return &m.suite.Mutations[at]
 }
 
 // checkIndependentCalls checks that a call that waits for the external system does not block calls for other objects.

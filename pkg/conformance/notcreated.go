@@ -24,21 +24,51 @@ func (m *directChecks) checkNotCreated() *finding {
 	if failure := m.checkCreateError(ended, before, "with a context that has ended", func() {}); failure != nil {
 		return failure
 	}
-	s, ok := m.suite.Probe.(Silencer)
-	if !ok {
+	if s, ok := m.suite.Probe.(Silencer); ok {
+		end := m.disturbShortened("Probe.Silence", s.Silence)
+		if end == nil {
+			return nil // the probe failed
+		}
+		failure := m.checkCreateError(context.Background(), before, "while no answer of the external system comes", end)
+		if failure != nil {
+			return failure
+		}
+	}
+	if m.ledger.wire.interrupter == nil {
 		return nil
 	}
-	end := m.disturbShortened("Probe.Silence", s.Silence)
-	if end == nil {
-		return nil // the probe failed
+	for _, s := range cutSchedules(callAt{}, m.ledger.wire.most["Create"]) {
+		if s.faults != nil {
+			continue // no process dies here
+		}
+		if failure := m.checkInterruptedCreate(before, s.cut); failure != nil {
+			return failure
+		}
 	}
 
-	return m.checkCreateError(context.Background(), before, "while no answer of the external system comes", end)
+	return nil
 }
 
 // checkCreateError calls Create for another object and ends the disturbance. It then compares the error with the
 // created resources.
 func (m *directChecks) checkCreateError(ctx context.Context, before []string, when string, end func()) *finding {
+	return m.compareCreateError(ctx, before, when, end, m.eventually)
+}
+
+// checkInterruptedCreate is like checkCreateError, for an interruption of Create. The external system has processed all
+// requests when Create returns, so it does not wait.
+func (m *directChecks) checkInterruptedCreate(before []string, c cut) *finding {
+	end := m.ledger.wire.interrupt(m.host, c.interruption())
+
+	return m.compareCreateError(context.Background(), before, c.while(), end, func(made func() bool) bool {
+		return m.ledger.delay > 0 && m.eventually(made) || made()
+	})
+}
+
+// compareCreateError calls Create for another object, ends the disturbance, and compares the error of Create with the
+// created resources. waits reports whether a condition becomes true.
+func (m *directChecks) compareCreateError(ctx context.Context, before []string, when string, end func(),
+	waits func(func() bool) bool) *finding {
 	mg := m.stored(m.sample)
 	m.names[mg.GetUID()] = "another object"
 	err := m.call(mg, func(c managed.ExternalClient) error {
@@ -53,7 +83,7 @@ func (m *directChecks) checkCreateError(ctx context.Context, before []string, wh
 	hides := !isNotCreated(err) && m.isTakenForFailure(err)
 	late := m.ledger.delay > 0 && err != nil // a late resource must not be attributed to another call
 	var failure *finding
-	if (isNotCreated(err) || hides || late) && m.eventually(made) {
+	if (isNotCreated(err) || hides || late) && waits(made) {
 		switch {
 		case isNotCreated(err):
 			failure = m.finding("refusal-is-true", "%s, %s", when,

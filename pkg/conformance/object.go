@@ -68,6 +68,7 @@ func (k *runner) stored(sample resource.Managed) resource.Managed {
 	mg.SetGeneration(1)
 	mg.SetCreationTimestamp(metav1.Now())
 	k.setChosenName(mg)
+	k.names[mg.GetUID()] = mg.GetName()
 
 	return mg
 }
@@ -79,6 +80,12 @@ func (k *runner) setChosenName(mg resource.Managed) {
 	}
 }
 
+// setDeleted marks mg as being deleted.
+func setDeleted(mg resource.Managed) {
+	now := metav1.Now()
+	mg.SetDeletionTimestamp(&now)
+}
+
 // mutated returns a copy of a sample with a mutation.
 func mutated(sample resource.Managed, m Mutation) resource.Managed {
 	mg := clone(sample)
@@ -87,8 +94,13 @@ func mutated(sample resource.Managed, m Mutation) resource.Managed {
 	return mg
 }
 
-// replaceUIDs replaces the UIDs of objects in a text by the names of the objects.
+// replaceUIDs replaces the UIDs of objects in a text by the names of the objects, and secrets by "<secret>".
 func (k *runner) replaceUIDs(text string) string {
+	for _, secret := range k.suite.Secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "<secret>")
+		}
+	}
 	for uid, name := range k.names {
 		text = strings.ReplaceAll(text, string(uid), name)
 	}

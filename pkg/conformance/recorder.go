@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
 
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -25,6 +26,7 @@ type recorder struct {
 
 	connecter managed.ExternalConnecter
 	secrets   []string
+	concealed redact.Secrets // that the client has passed to external.Conceal
 }
 
 // A clientCall is a call to the connecter or the client.
@@ -40,7 +42,7 @@ func (a clientCall) String() string {
 		return a.name
 	}
 
-	return fmt.Sprintf("%s of %s", a.name, a.mg.GetName())
+	return fmt.Sprintf("%s of %s", a.name, a.mg.GetUID())
 }
 
 // call makes a call with a copy of the object, and checks the effects of the call. The copy replaces the object after
@@ -58,7 +60,19 @@ func (t *recorder) call(ctx context.Context, a clientCall, call func(context.Con
 		t.creator = a.mg.GetUID()
 	}
 	before := maps.Clone(t.madeFor)
-	err := t.host.attempt(ctx, a.String(), func(ctx context.Context) error { return call(ctx, mg) })
+	end := func() {}
+	if a.mutates || a.name == "Observe" {
+		end = t.wire.begin(t.host, a.name)
+	}
+	concealed := &redact.Secrets{}
+	err := t.host.attempt(redact.Collect(ctx, concealed), a.String(), func(ctx context.Context) error {
+		return call(ctx, mg)
+	})
+	concealed.Conceal(ctx)
+	concealed.Conceal(redact.Collect(context.Background(), &t.concealed))
+	returned := t.host.lastReturn
+	end()
+	t.host.lastReturn = returned
 	t.reportPanic(a, err)
 	if t.host.stopped() {
 		t.abort()
@@ -66,7 +80,7 @@ func (t *recorder) call(ctx context.Context, a clientCall, call func(context.Con
 		return errStopped
 	}
 	if a.mutates {
-		t.lastMutation = t.host.lastReturn
+		t.lastMutation = returned
 	}
 	if a.name == "Observe" {
 		t.observeCount++
@@ -99,12 +113,11 @@ func (t *recorder) reportPanic(a clientCall, err error) {
 // judgeCall reports the violations that one call has caused.
 func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err error) {
 	if err != nil {
+		text := t.concealed.Mask().Text(err.Error()) // as the reconciler does
 		for _, secret := range t.secrets {
-			if strings.Contains(err.Error(), secret) {
-				t.violate(
-					"secrets-are-kept",
-					fmt.Sprintf("the error of %s shows one: %s", a,
-						strings.ReplaceAll(err.Error(), secret, "<secret>")))
+			if strings.Contains(text, secret) {
+				t.violate("secrets-are-kept", fmt.Sprintf("the error of %s shows one: %s. Pass the secret to external.Conceal "+
+					"in Connect, and leave it out of errors", a, strings.ReplaceAll(text, secret, "<secret>")))
 			}
 		}
 	}

@@ -30,6 +30,9 @@ func Run(t *testing.T, s Suite) {
 	for _, line := range k.notes {
 		t.Log(line)
 	}
+	if gone := k.environment(); gone != "" {
+		t.Errorf("the environment of the test failed, and no property was found to be broken by that: %s", gone)
+	}
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
 			for _, f := range k.findings.list {
@@ -56,6 +59,7 @@ type runner struct {
 	objects      int
 	initialState map[string]wantedFields // by sample: the state after its creation
 	schedule     string                  // that is being run
+	cut          *cut                    // of the schedule, or nil
 	startTime    time.Time
 
 	schedulesRun, boundaries, skipped int
@@ -78,7 +82,7 @@ func examine(t *testing.T, s Suite) *runner {
 	k.host = newHost(k.suite.CallTimeout)
 	defer k.host.close()
 	k.ledger = &ledger{
-		host: k.host, probe: k.suite.Probe, delay: k.suite.Delay, violate: k.addFinding,
+		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe), delay: k.suite.Delay, violate: k.addFinding,
 		abort: func() {},
 	}
 	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.runDirectChecks, k.runScenarios} {
@@ -86,11 +90,23 @@ func examine(t *testing.T, s Suite) *runner {
 			break
 		}
 	}
-	if gone := k.host.stopReason.Load(); gone != nil {
+	if gone := k.host.stopReason.Load(); gone != nil && gone.property != environment {
 		k.addFinding(gone.property, gone.text)
 	}
 
 	return k
+}
+
+// environment returns why the environment of the test failed, or "".
+func (k *runner) environment() string {
+	if k.host == nil {
+		return ""
+	}
+	if gone := k.host.stopReason.Load(); gone != nil && gone.property == environment {
+		return k.replaceUIDs(gone.text)
+	}
+
+	return ""
 }
 
 // stopped reports whether the remaining steps are skipped.
@@ -104,6 +120,13 @@ func (k *runner) addFinding(property, text string) {
 // note adds a line to the log of Run.
 func (k *runner) note(format string, args ...any) {
 	k.notes = append(k.notes, fmt.Sprintf(format, args...))
+}
+
+// warnOnce adds a warning to the log of Run, unless it is there already. A warning fails no test.
+func (k *runner) warnOnce(text string) {
+	if text = "warning: " + text; !slices.Contains(k.notes, text) {
+		k.notes = append(k.notes, text)
+	}
 }
 
 // checkMutations checks that each mutation changes the spec of each sample.
@@ -209,11 +232,11 @@ func (k *runner) cleanUp(before []string) {
 			continue
 		}
 		removed = true
-		err := k.host.call(context.Background(), "Probe.Remove", func(ctx context.Context) error {
+		err := k.host.callProbe("Probe.Remove", func(ctx context.Context) error {
 			return k.suite.Probe.Remove(ctx, id)
 		})
 		if err != nil && !k.host.stopped() {
-			_ = k.host.giveUp("probe-tells-the-truth", errors.Wrapf(err, "Probe.Remove of %q fails", id).Error())
+			_ = k.host.giveUpProbe(errors.Wrapf(err, "Probe.Remove of %q fails", id).Error(), err)
 		}
 	}
 	if !removed {

@@ -169,7 +169,7 @@ func (t *scenarioRun) makeUnowned() string {
 		err = fmt.Errorf("the probe does not list %q", id)
 	}
 	if err != nil {
-		_ = t.host.giveUp("probe-tells-the-truth", "after Probe.Make: "+err.Error())
+		_ = t.host.giveUpProbe("after Probe.Make: "+err.Error(), err)
 	}
 
 	return id

@@ -165,7 +165,7 @@ func (t *scenarioRun) driftAll() {
 		err := t.host.call(context.Background(), "Probe.Drift",
 			func(ctx context.Context) error { return d.Drift(ctx, id) })
 		if err != nil {
-			_ = t.host.giveUp("probe-tells-the-truth", fmt.Sprintf("Probe.Drift of %q fails: %v", id, err))
+			_ = t.host.giveUpProbe(fmt.Sprintf("Probe.Drift of %q fails: %v", id, err), err)
 		}
 		t.ledger.lastMutation = t.host.lastReturn
 	}
@@ -232,7 +232,8 @@ func (k *runner) runScenario(st scenario, sample resource.Managed, schedule sim.
 	t.absenceReported = slices.ContainsFunc(schedule.Faults, func(f sim.Fault) bool { return f.Kind == sim.AbsentLive })
 	k.schedulesRun++
 	k.ledger.reset()
-	k.ledger.afterMutationsOnly = len(schedule.Faults) > 0 // runs without faults check the reads
+	k.ledger.wire.reset(k.cut)
+	k.ledger.afterMutationsOnly = len(schedule.Faults) > 0 || k.cut != nil // runs without faults check the reads
 	var r sim.Result
 	synctest.Test(k.t, func(*testing.T) { r = t.simulate(schedule) })
 	k.ledger.violate, k.ledger.abort, k.ledger.afterMutationsOnly = k.addFinding, func() {}, false

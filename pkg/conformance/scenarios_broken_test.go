@@ -171,7 +171,7 @@ var defects = map[string]defect{
 	},
 	"WritesInObserve": {
 		reason: "a difference is corrected at once", class: Named, property: "observe-never-writes",
-		says: "Observe of vol changed vol",
+		says: "Observe of another object changed vol",
 		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			if o, err := p.Observe(ctx, v); err != nil || !o.ResourceExists || o.ResourceUpToDate {
@@ -185,13 +185,18 @@ var defects = map[string]defect{
 	"DeletesByPrefix": {
 		reason: "what begins alike goes, too", class: Named, property: "strangers-are-left-alone", says: "vol-2",
 		wreck: wreck{remove: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
-			return p.change(ctx, func() {
+			err := p.change(ctx, func() {
 				for id := range p.disks {
 					if strings.HasPrefix(id, meta.GetExternalName(v)) {
 						delete(p.disks, id)
 					}
 				}
 			})
+			if errors.Is(err, errBroken) {
+				return errors.New("cannot delete")
+			}
+
+			return err
 		}},
 	},
 	"NotFoundOnErrors": {

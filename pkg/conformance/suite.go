@@ -184,6 +184,32 @@ type Holder interface {
 	Hold(ctx context.Context, id string) (held <-chan struct{}, end func(context.Context) error, err error)
 }
 
+// An Interrupter is a Probe that can interrupt a call of the client between its requests. A Probe that embeds the result
+// of FaultProxy is one. The suite then takes each request of a Create, Update or Delete as a boundary: the process dies
+// there, or the answer is lost, or does not come until the deadline of the call.
+type Interrupter interface {
+	// Exchanges returns the number of requests of clients that the external system has answered so far.
+	Exchanges() int
+
+	// Interrupt lets clients lose their connection in the middle of the exchanges that follow, until the returned function
+	// end is called. Calls of the Probe still work.
+	Interrupt(ctx context.Context, i Interruption) (end func(context.Context) error, err error)
+}
+
+// An Interruption says where the connection of clients is interrupted.
+type Interruption struct {
+	// Exchange is the number of the exchange after which nothing passes any more. It counts from 1, beginning with the
+	// first exchange after the call of Interrupt.
+	Exchange int
+
+	// Answered says whether the client gets the answer of that exchange. If it does, the next request is lost before the
+	// external system gets it. If it does not, the external system has processed the request.
+	Answered bool
+
+	// Hang keeps connections open without passing data. By default connections are reset.
+	Hang bool
+}
+
 // withDefaults returns a copy of the suite with the defaults set.
 func (s *Suite) withDefaults() Suite {
 	out := *s

@@ -271,10 +271,15 @@ func (f *forgetful) Create(ctx context.Context, mg resource.Managed) error {
 	}
 	v := mg.(*volume.Volume) // of the kind
 
-	return f.change(ctx, func() {
+	err := f.change(ctx, func() {
 		f.made[token] = f.put(disk{size: v.Spec.SizeGiB, tier: v.Spec.Tier})
 		meta.SetExternalName(mg, f.made[token])
 	})
+	if errors.Is(err, errBroken) {
+		return errors.New("cannot create")
+	}
+
+	return err
 }
 
 func forgetfulSuite() Suite {

@@ -260,6 +260,8 @@ func (p *diskClient) Create(ctx context.Context, mg resource.Managed) error {
 		}
 	})
 	switch {
+	case errors.Is(err, errBroken):
+		return external.NotCreated(errors.New("cannot create"))
 	case err != nil:
 		return errors.Wrap(err, "cannot create")
 	case taken:

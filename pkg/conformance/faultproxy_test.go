@@ -1,0 +1,120 @@
+package conformance
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFaultProxy: requests and answers pass, or do not, as each fault says.
+func TestFaultProxy(t *testing.T) {
+	ends := func(end func(context.Context) error, err error) func() {
+		return func() {
+			if err = errors.Join(err, end(context.Background())); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		begin  func(*Proxy) func()
+		during []string // the results of MAKE a, MAKE b and MAKE c over connections that are made when needed
+		made   int      // volumes of them
+	}{
+		"Calm": {"everything passes", func(*Proxy) func() { return func() {} }, []string{"OK", "OK", "OK"}, 3},
+		"Break": {"nothing reaches the server", func(p *Proxy) func() { return ends(p.Break(t.Context())) },
+			[]string{"broken", "broken", "broken"}, 0},
+		"Silence": {"requests reach the server, and no answer comes",
+			func(p *Proxy) func() { return ends(p.Silence(t.Context())) }, []string{"hangs", "hangs", "hangs"}, 3},
+		"AnswerLost": {"the server has processed the second request",
+			func(p *Proxy) func() { return ends(p.Interrupt(t.Context(), Interruption{Exchange: 2})) },
+			[]string{"OK", "broken", "broken"}, 2},
+		"RequestLost": {"the server does not get the third request", func(p *Proxy) func() {
+			return ends(p.Interrupt(t.Context(), Interruption{Exchange: 2, Answered: true}))
+		}, []string{"OK", "OK", "broken"}, 2},
+		"AnswerHangs": {"the connection stays open", func(p *Proxy) func() {
+			return ends(p.Interrupt(t.Context(), Interruption{Exchange: 1, Hang: true}))
+		}, []string{"hangs", "hangs", "hangs"}, 1},
+		"Delay": {"an answer that comes in time is an answer", func(p *Proxy) func() { return p.Delay(time.Millisecond) },
+			[]string{"OK", "OK", "OK"}, 3},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := newLineServer(t)
+			p := FaultProxy(t, server.listener.Addr().String())
+			client := &lineClient{address: p.Address()}
+			if got := result(client, "MAKE", "first", "1"); got != "OK" || p.Exchanges() != 1 {
+				t.Fatalf("before: %s after %d exchanges", got, p.Exchanges())
+			}
+			end := c.begin(p)
+			var got []string
+			for _, name := range []string{"a", "b", "c"} {
+				got = append(got, result(client, "MAKE", name, "1"))
+			}
+			if diff := cmp.Diff(c.during, got); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, diff)
+			}
+			server.mu.Lock()
+			made := len(server.volumes) - 1
+			server.mu.Unlock()
+			if made != c.made {
+				t.Errorf("%s: the server got %d requests instead of %d", c.reason, made, c.made)
+			}
+			end()
+			_ = result(client, "GET", "first") // a connection of before may be reset
+			if got := result(client, "GET", "first"); got != "OK" {
+				t.Errorf("afterwards: %s", got)
+			}
+		})
+	}
+}
+
+// result makes a request, and returns the first word of the answer, "hangs" or "broken".
+func result(c *lineClient, words ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	answer, err := c.ask(ctx, words...)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "hangs"
+	case err != nil:
+		return "broken"
+	default:
+		return answer[0]
+	}
+}
+
+// TestFaultProxyOfSocket: a server may listen on a Unix socket.
+func TestFaultProxyOfSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					_, _ = fmt.Fprintln(conn, "OK")
+				}
+			}()
+		}
+	}()
+	if got := result(&lineClient{address: FaultProxy(t, path).Address()}, "GET", "first"); got != "OK" {
+		t.Error(got)
+	}
+}
