@@ -38,6 +38,9 @@ const (
 	// fakeToken is the token of the fake, unless the environment sets one.
 	fakeToken = "let-me-in"
 
+	// slowBuild is longer than it takes to find an API server that is built.
+	slowBuild = 3 * time.Second
+
 	// lookEvery is the interval at which files are checked.
 	lookEvery = 300 * time.Millisecond
 )
@@ -47,6 +50,7 @@ type session struct {
 	Options
 
 	kubeconfig string
+	binary     string // of the API server
 	cluster    *cluster
 
 	server, fake, provider *child
@@ -100,8 +104,6 @@ func (s *session) say(format string, args ...any) {
 
 // startServer starts the API server and waits until it answers.
 func (s *session) startServer(ctx context.Context) (*child, error) {
-	s.say("building the API server, which takes minutes the first time")
-
 	if err := s.run(ctx, "go", "build", "-o", "bin/devcluster-build",
 		"github.com/moorage-dev/moorage/pkg/devcluster/build"); err != nil {
 		return nil, err
@@ -110,12 +112,17 @@ func (s *session) startServer(ctx context.Context) (*child, error) {
 	build := s.command(ctx, filepath.Join(s.Dir, "bin", "devcluster-build"))
 	build.Stdout = nil
 
+	slow := time.AfterFunc(slowBuild, func() { s.say("building the API server, which takes minutes the first time") })
 	binary, err := build.Output()
+	slow.Stop()
+
 	if err != nil {
 		return nil, fmt.Errorf("cannot build the API server: %w", err)
 	}
 
-	server, err := start(s.Out, s.Dir, "API server", nil, strings.TrimSpace(string(binary)), "serve", "--dir", "cluster")
+	s.binary = strings.TrimSpace(string(binary))
+
+	server, err := start(s.Out, s.Dir, "API server", nil, s.binary, "serve", "--dir", "cluster")
 	if err != nil {
 		return nil, err
 	}
@@ -261,11 +268,19 @@ func (s *session) renew(ctx context.Context) error {
 		return err
 	}
 
+	account, err := s.permit(ctx)
+	if err != nil {
+		return err
+	}
+
 	s.provider.stop()
 
 	args := append([]string{"--poll", "5s", "--health-probe-bind-address", "0", "--metrics-bind-address", "0"}, s.Args...)
 
-	s.provider, err = start(s.Out, s.Dir, "provider", s.env(), filepath.Join(s.Dir, "bin", "provider"), args...)
+	env := append(s.env(), "KUBECONFIG="+account) // the last one counts
+	lines := &prefixed{to: s.Out, prefix: "provider: ", show: newConsole(time.Now).text}
+
+	s.provider, err = startTo(lines, s.Dir, "provider", env, filepath.Join(s.Dir, "bin", "provider"), args...)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,13 @@ type child struct {
 
 // start starts a process. Its output goes to out, with its name before each line.
 func start(out io.Writer, dir, name string, env []string, program string, args ...string) (*child, error) {
+	return startTo(&prefixed{to: out, prefix: name + ": "}, dir, name, env, program, args...)
+}
+
+// startTo starts a process whose output goes to lines.
+func startTo(lines *prefixed, dir, name string, env []string, program string, args ...string) (*child, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	lines := &prefixed{to: out, prefix: name + ": "}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = lines, lines, patience
 	tie(cmd)
 
@@ -111,6 +115,7 @@ func (c *child) awaits(ctx context.Context, limit time.Duration, call func() err
 type prefixed struct {
 	to     io.Writer
 	prefix string
+	show   func(line []byte) (text string, shown bool) // nil: each line as it is
 
 	mu   sync.Mutex
 	rest []byte
@@ -129,12 +134,28 @@ func (p *prefixed) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 
-		if _, err := fmt.Fprintf(p.to, "%s%s\n", p.prefix, line); err != nil {
+		if err := p.print(line); err != nil {
 			return 0, err
 		}
 
 		p.rest = bytes.Clone(rest)
 	}
+}
+
+// print writes a line, if it is shown.
+func (p *prefixed) print(line []byte) error {
+	text, shown := string(line), true
+	if p.show != nil {
+		text, shown = p.show(line)
+	}
+
+	if !shown {
+		return nil
+	}
+
+	_, err := fmt.Fprintf(p.to, "%s%s\n", p.prefix, text)
+
+	return err
 }
 
 // end writes the remainder as a line: it may say why a process ended.
@@ -143,7 +164,7 @@ func (p *prefixed) end() {
 	defer p.mu.Unlock()
 
 	if len(p.rest) > 0 {
-		_, _ = fmt.Fprintf(p.to, "%s%s\n", p.prefix, p.rest)
+		_ = p.print(p.rest)
 	}
 
 	p.rest = nil
