@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/moorage-dev/moorage/examples/tour"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
@@ -47,6 +49,7 @@ type env struct {
 // Run shows the tour, and stays until ctx ends unless once is set.
 func Run(ctx context.Context, out io.Writer, once bool) error {
 	e := &env{}
+	log.SetLogger(logr.Discard()) // the tour shows what matters
 	g := &tour.Guide{
 		Out: out, Once: once,
 		Start: func(ctx context.Context) (*tour.Tour, error) {
