@@ -147,7 +147,7 @@ func (s *Session) UpdateDatabase(ctx context.Context, found Databases, want Data
 }
 
 // complete changes in one transaction what differs. The owner is the last: after that the rights of the user come from
-// its membership in the owner.
+// its membership in the new owner.
 func (s *Session) complete(ctx context.Context, found, want Database, owning []string) error {
 	var statements []string
 	database := "DATABASE " + quoted(found.Name)
@@ -163,6 +163,13 @@ func (s *Session) complete(ctx context.Context, found, want Database, owning []s
 	}
 	if want.Owner != "" && found.Owner != want.Owner {
 		statements = append(append(statements, owning...), "ALTER "+database+" OWNER TO "+quoted(want.Owner))
+	}
+	if len(statements) > 0 {
+		before, after, err := s.acting(ctx, found.Owner)
+		if err != nil {
+			return err
+		}
+		statements = append(append(before, statements...), after...)
 	}
 	err := s.change(ctx, main, statements...)
 	switch code(err) {
@@ -181,12 +188,29 @@ func (s *Session) DropDatabase(ctx context.Context, found Databases) error {
 		if d == nil {
 			continue
 		}
-		if err := s.drop(ctx, d.Name); err != nil {
+		if err := s.dropOwned(ctx, *d); err != nil {
 			return s.lacks(err, "to be a member of the owner of the database, "+quoted(d.Owner))
 		}
 	}
 
 	return nil
+}
+
+// dropOwned drops a database of any owner. The user takes it over first, because DROP DATABASE cannot be part of a
+// transaction.
+func (s *Session) dropOwned(ctx context.Context, d Database) error {
+	before, after, err := s.acting(ctx, d.Owner)
+	if err != nil {
+		return err
+	}
+	if len(before) > 0 {
+		takeOver := append(before, "ALTER DATABASE "+quoted(d.Name)+" OWNER TO CURRENT_USER")
+		if err := s.change(ctx, main, append(takeOver, after...)...); err != nil {
+			return err
+		}
+	}
+
+	return s.drop(ctx, d.Name)
 }
 
 // drop drops a database. That it does not exist is no error.

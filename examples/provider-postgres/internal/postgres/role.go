@@ -125,6 +125,17 @@ func (s *Session) owning(ctx context.Context, role string) ([]string, error) {
 	}
 }
 
+// acting returns the statements before and after others of one transaction that need the rights of a role, such as that
+// of an owner whom somebody else has chosen. The user is a member of the role only within the transaction.
+func (s *Session) acting(ctx context.Context, role string) (before, after []string, err error) {
+	before, err = s.owning(ctx, role)
+	if len(before) > 0 {
+		after = []string{"REVOKE " + quoted(role) + " FROM CURRENT_USER"}
+	}
+
+	return before, after, err
+}
+
 // missing marks an error that says that something does not exist.
 func (s *Session) missing(err error) error {
 	switch code(err) {

@@ -48,26 +48,39 @@ func (s *Session) CreateSchema(ctx context.Context, want Schema) error {
 	return notCreated(s.lacks(err, "the privilege CREATE on the database, or to be a member of its owner"))
 }
 
-// UpdateSchema corrects what differs.
-func (s *Session) UpdateSchema(ctx context.Context, want Schema) error {
+// UpdateSchema corrects what differs from what was found.
+func (s *Session) UpdateSchema(ctx context.Context, found, want Schema) error {
 	owning, err := s.owning(ctx, want.Owner)
 	if err != nil {
 		return err
 	}
-	err = s.change(ctx, want.Database, append([]string{want.comment()}, want.owned(owning)...)...)
+	before, after, err := s.acting(ctx, found.Owner)
+	if err != nil {
+		return err
+	}
+	if want.Owner == found.Owner {
+		owning = nil
+	}
+	statements := append(append(before, want.comment()), want.owned(owning)...)
+	err = s.change(ctx, want.Database, append(statements, after...)...)
 
 	return s.missing(s.lacks(err, "to be a member of the owner of the schema, and of the new one"))
 }
 
 // DropSchema drops a schema if it is empty. That it does not exist is no error.
-func (s *Session) DropSchema(ctx context.Context, database, name string) error {
-	err := s.change(ctx, database, "DROP SCHEMA IF EXISTS "+quoted(name))
+func (s *Session) DropSchema(ctx context.Context, found Schema) error {
+	before, after, err := s.acting(ctx, found.Owner)
+	if err != nil {
+		return err
+	}
+	statements := append(before, "DROP SCHEMA IF EXISTS "+quoted(found.Name))
+	err = s.change(ctx, found.Database, append(statements, after...)...)
 	if external.IsNotFound(err) {
 		return nil
 	}
 	if code(err) == codeDependents {
 		return errors.Wrapf(err, "the schema %q is not empty: drop or move what is in it, or, if it may stay, see the "+
-			"deletion policy orphan", name)
+			"deletion policy orphan", found.Name)
 	}
 
 	return s.lacks(err, "to be a member of the owner of the schema")

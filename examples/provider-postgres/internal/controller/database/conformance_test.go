@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Exec(t.Context(), "CREATE ROLE app; CREATE ROLE other; GRANT app, other TO provider"); err != nil {
+	if err := server.Exec(t.Context(), "CREATE ROLE app; CREATE ROLE other"); err != nil {
 		t.Fatal(err)
 	}
 	proxy := pgtest.NewProxy(t, server.Port)

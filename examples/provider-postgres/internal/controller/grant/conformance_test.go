@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	err := server.Exec(t.Context(), `CREATE ROLE sample; CREATE ROLE "sample-2"; CREATE ROLE app; GRANT app TO provider`)
+	err := server.Exec(t.Context(), `CREATE ROLE sample; CREATE ROLE "sample-2"; CREATE ROLE app`)
 	if err == nil {
 		err = server.Exec(t.Context(), "CREATE DATABASE shop OWNER app")
 	}

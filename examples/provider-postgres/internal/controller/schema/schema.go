@@ -132,11 +132,12 @@ func (c client) Create(ctx context.Context, mg *v1alpha1.Schema) error {
 
 // Update corrects the owner and the stamp.
 func (c client) Update(ctx context.Context, mg *v1alpha1.Schema) error {
-	if found, err := c.current(ctx, mg); err != nil || found == nil {
+	found, err := c.current(ctx, mg)
+	if err != nil || found == nil {
 		return err
 	}
 
-	return c.UpdateSchema(ctx, c.desired(mg))
+	return c.UpdateSchema(ctx, *found, c.desired(mg))
 }
 
 // Delete drops the schema, if it is empty.
@@ -146,7 +147,7 @@ func (c client) Delete(ctx context.Context, mg *v1alpha1.Schema) error {
 		return err
 	}
 
-	return c.DropSchema(ctx, found.Database, found.Name)
+	return c.DropSchema(ctx, *found)
 }
 
 // current reads the schema once more before a change. That another object owns it since Observe is an error.
