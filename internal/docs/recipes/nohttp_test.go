@@ -19,7 +19,7 @@ func TestClassify(t *testing.T) {
 		effect      external.Effect
 		unavailable bool
 	}{
-		"none":          {nil, external.EffectUntold, false},
+		"none":          {nil, external.EffectUnknown, false},
 		"deadline":      {context.DeadlineExceeded, external.EffectPossible, false},
 		"refused":       {refused(553), external.EffectNone, false},
 		"busy":          {refused(421), external.EffectOf(refused(421)), false},
