@@ -170,7 +170,7 @@ var upstreamReasons = []reason{
 	{
 		of: ofXP, in: inResult + "|" + inStatus,
 		cases: "UnpublishConnectionDetailsDeletionPolicyDeleteError UnpublishConnectionDetailsDeletionPolicyOrphan",
-		why:   "Nothing is unpublished: the Secret is owned by the object and goes with it.",
+		why:   "Nothing is unpublished: the object owns the Secret, so the Secret is deleted with the object.",
 	},
 	{
 		of: ofUpdaters, in: inTries, cases: "UpdateConflictGetError UpdateError SuccessfulGetAfterAConflict Success",
@@ -351,8 +351,8 @@ func (s upstreamSuite) count(t *testing.T, rows *[]string) string {
 		literal, fields, spread = literal+one(asWritten), fields+one(butPriority), spread+one(butPolls)
 	}
 
-	return fmt.Sprintf("- %s: %d cases. %d hold as they are written, %d if the priority is not compared, %d if polls "+
-		"may be spread as well.\n",
+	return fmt.Sprintf("- %s: %d cases. %d pass as they are written. %d pass if the priority is not compared. "+
+		"%d pass if the spread of polls is not compared either.\n",
 		s.name, len(names), literal, fields, spread)
 }
 
