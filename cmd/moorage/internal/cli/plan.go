@@ -67,7 +67,7 @@ func generate(in *invocation, dir string, library scaffold.Source) error {
 
 	for _, step := range steps(library) {
 		cmd := exec.CommandContext(in.ctx, step[0], step[1:]...)
-		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, in.out, in.err, buildEnv()
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, in.out, in.err
 
 		if err := cmd.Run(); err != nil {
 			return errors.Join(fmt.Errorf(

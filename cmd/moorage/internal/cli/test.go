@@ -79,7 +79,7 @@ func (p part) run(in *invocation, dir string) (ran bool, err error) {
 	var said bytes.Buffer
 
 	cmd := exec.CommandContext(in.ctx, "go", append([]string{"test", "-timeout", limit}, p.args...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, io.MultiWriter(in.out, &said), in.err, buildEnv()
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, io.MultiWriter(in.out, &said), in.err
 
 	err = cmd.Run()
 
@@ -113,10 +113,4 @@ func summarize(in *invocation, kinds bool, failed, empty []string) error {
 	}
 
 	return nil
-}
-
-// buildEnv returns the environment of every go command, with the flags of the Makefile of a provider, so that nothing
-// is compiled twice.
-func buildEnv() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 }

@@ -36,13 +36,14 @@ func TestConsole(t *testing.T) {
 			[]string{at + `"level":"ERROR","msg":"cannot list","kind":"Role","error":"forbidden","attempt":2}`},
 			local + " ERROR cannot list attempt=2 error=forbidden kind=Role\n"},
 		"Internal": {"Lines about the internals are left out.", []string{
-			at + `"level":"INFO","msg":"Starting EventSource","controller":"managed/role.example.org","source":"func: 0x1"}`,
+			at + `"level":"INFO","msg":"Starting EventSource","controller":"managed/role.example.org"}`,
 		}, ""},
 		"Failure": {"An error that an event has reported is not shown again.",
 			[]string{failed, at + `"level":"ERROR","msg":"Reconciler error","err":"create failed: the server says no"}`},
 			local + " WARN  role default/a: CannotCreate: the server says no\n"},
 		"Alone": {"An error that no event has reported is shown.",
-			[]string{failed, at + `"level":"ERROR","msg":"Reconciler error","controllerKind":"Role","name":"b","error":"the disk is full"}`},
+			[]string{failed, at + `"level":"ERROR","msg":"Reconciler error","controllerKind":"Role","name":"b",` +
+				`"error":"the disk is full"}`},
 			local + " WARN  role default/a: CannotCreate: the server says no\n" +
 				local + " ERROR role b: Reconciler error error=the disk is full\n"},
 	}

@@ -311,14 +311,13 @@ func (s *session) run(ctx context.Context, program string, args ...string) error
 	return nil
 }
 
-// command returns a command with the flags of the provider's Makefile, so that nothing is compiled twice. It ends with
-// ctx, with all its children.
+// command returns a command with the environment of this process, so that the go command compiles with the flags of the
+// author's shell, and nothing twice. It ends with ctx, with all its children.
 func (s *session) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.Dir, s.Out, s.Out, patience
 	cmd.Cancel = func() error { return signal(cmd, syscall.SIGTERM) }
 	tie(cmd)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 
 	return cmd
 }

@@ -238,3 +238,10 @@ func TestWatchExamples(t *testing.T) {
 		})
 	}
 }
+
+// TestCommandHasNoFlags leaves the flags of the go command to the author's shell.
+func TestCommandHasNoFlags(t *testing.T) {
+	if env := (&session{}).command(t.Context(), "go", "build").Env; env != nil {
+		t.Errorf("the environment is not that of this process: %q", env)
+	}
+}

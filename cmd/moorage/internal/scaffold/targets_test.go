@@ -60,3 +60,13 @@ func TestTargets(t *testing.T) {
 		t.Errorf("%q are named, want %q", got, want)
 	}
 }
+
+// TestMakefileHasNoFlags leaves the flags of the go command to the author: with others than those of the shell and the
+// editor each package is compiled twice.
+func TestMakefileHasNoFlags(t *testing.T) {
+	for _, f := range plan(t, nil, cloud()) {
+		if f.Path == "Makefile" && regexp.MustCompile("GOFLAGS|CGO_ENABLED|-trimpath").Match(f.Content) {
+			t.Errorf("it sets flags:\n%s", f.Content)
+		}
+	}
+}
