@@ -31,8 +31,8 @@ type Connection struct {
 	// together with the resourceVersion of its Secret. Empty means unknown.
 	Revision string
 
-	// Recheck is called when the external system has rejected the credentials. An example is connection.Cache.Recheck.
-	// It may be nil.
+	// Recheck is called when the external system has rejected the credentials, and every ten seconds while calls are held
+	// because of that. An example is connection.Cache.Recheck. It may be nil.
 	Recheck func()
 }
 
