@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,15 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	moormeta "github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // EnqueueUsers returns a handler with which the controller of a managed kind watches a kind of configuration. The
 // argument named "of" is an empty object of the managed kind. The handler enqueues the objects that refer to a
-// configuration when the configuration is created, gets its finalizer or changes its spec. It enqueues these objects
-// with low priority. Without the handler, the objects wait for their next retry or poll. The client should be the
-// client of the manager, which reads from a cache.
+// configuration when the configuration is created, gets its finalizer or changes its spec, and when its condition
+// Connected becomes True after it was False. It enqueues these objects with low priority. Without the handler, the
+// objects wait for their next retry or poll. The client should be the client of the manager, which reads from a cache.
 //
 // EnqueueUsers returns an error if a kind is not registered in the scheme of the client.
 func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {
@@ -64,7 +67,18 @@ func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, 
 // affectsUsers reports whether a change of a configuration requires a reconcile of its users.
 func affectsUsers(before, now client.Object) bool {
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
-		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName)
+		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName) ||
+		connectedStatus(before) == metav1.ConditionFalse && connectedStatus(now) == metav1.ConditionTrue
+}
+
+// connectedStatus returns the status of the condition Connected of a configuration, or "" if there is no condition.
+func connectedStatus(config client.Object) metav1.ConditionStatus {
+	conditioned, ok := config.(resource.Conditioned)
+	if !ok {
+		return ""
+	}
+
+	return conditioned.GetCondition(commonv1.TypeConnected).Status
 }
 
 // requestsForUsers returns a request for each user of a configuration. If the list fails, it returns no requests,

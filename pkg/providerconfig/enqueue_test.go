@@ -5,12 +5,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
 func TestEnqueueUsers(t *testing.T) {
@@ -27,6 +30,12 @@ func TestEnqueueUsers(t *testing.T) {
 	counted := func(w *Tenant) *Tenant { w.Status.Users, w.ResourceVersion = 7, "8"; return w }
 	update := func(before, now client.Object) func(queue) {
 		return func(q queue) { h.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: now}, q) }
+	}
+	connected := func(status metav1.ConditionStatus) *Tenant {
+		out := tenant("a", "main")
+		out.SetConditions(commonv1.Condition{Type: commonv1.TypeConnected, Status: status})
+
+		return out
 	}
 	for name, tc := range map[string]struct {
 		reason string
@@ -50,6 +59,12 @@ func TestEnqueueUsers(t *testing.T) {
 		"Spec": {"connect anew", update(generation(tenant("b", "main"), 1), generation(tenant("b", "main"), 2)),
 			[]string{"b/one"}},
 		"Status": {"nothing for its users", update(tenant("a", "main"), counted(tenant("a", "main"))), nil},
+		"Connected": {"their calls are let through again",
+			update(connected(metav1.ConditionFalse), connected(metav1.ConditionTrue)), []string{"a/one", "a/two"}},
+		"Disconnected": {"they notice it when they call",
+			update(connected(metav1.ConditionTrue), connected(metav1.ConditionFalse)), nil},
+		"ConnectedFirst": {"nothing was held",
+			update(tenant("a", "main"), connected(metav1.ConditionTrue)), nil},
 		"Unused": {"nobody", update(generation(tenant("c", "main"), 1), generation(tenant("c", "main"), 2)), nil},
 		"Deleted": {"nothing can be done", func(q queue) {
 			h.Delete(t.Context(),

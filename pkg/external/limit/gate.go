@@ -48,7 +48,8 @@ type Gate struct {
 	reserved reservations
 	lastUsed time.Time
 
-	revision string // of the connection
+	revision   string    // of the connection
+	nextReread time.Time // see RereadAfter
 
 	notified               string // the reason of the last notification
 	scope, message         string // of the last error that concerned the connection

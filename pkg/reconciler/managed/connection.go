@@ -3,9 +3,11 @@ package managed
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/moorage-dev/moorage/internal/unwrap"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -31,8 +33,8 @@ type Connection struct {
 	// together with the resourceVersion of its Secret. Empty means unknown.
 	Revision string
 
-	// Recheck is called when the external system has rejected the credentials. An example is connection.Cache.Recheck.
-	// It may be nil.
+	// Recheck is called when the external system has rejected the credentials, and every ten seconds while calls are held
+	// because of that. An example is connection.Cache.Recheck. It may be nil.
 	Recheck func()
 }
 
@@ -153,11 +155,13 @@ func (p *clientSession) waitForPermit(ctx context.Context, continues bool) (rele
 		ctx = calls
 	}
 
+	began := p.now()
 	release, err = p.gate.Acquire(ctx, gates.Request{
 		Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()), Priority: callPriorities[p.priority],
 		Continues: continues,
 		Message:   p.causeOf,
 	})
+	p.recordLimitWait(p.now().Sub(began), err)
 	if p.state.reservation = nil; err != nil {
 		p.state.reservation = &reservation{p.gate, gates.Request{
 			Namespace: p.mg.GetNamespace(), Object: string(p.mg.GetUID()),
@@ -165,6 +169,15 @@ func (p *clientSession) waitForPermit(ctx context.Context, continues bool) (rele
 	}
 
 	return release, err
+}
+
+// recordLimitWait counts how long the pass has waited for a permit, and how long its object waits for the next try. An
+// outage is no wait for the rate limit.
+func (p *clientSession) recordLimitWait(waited time.Duration, err error) {
+	if err != nil && !external.IsUnavailable(err) && !external.IsUnauthorized(err) {
+		waited += retryAfter(err, 0)
+	}
+	p.r.telemetry.LimitWaited(int(p.priority), waited)
 }
 
 // callCreate makes a call of Create with the permit that was acquired before anything was written.

@@ -78,6 +78,9 @@ func (p *clientSession) throttled(err error) outcome {
 		o.after = max(p.backoffDelay(p.interval()),
 			p.gate.State().Resume.Sub(p.now())) // not before the gate admits calls again
 	}
+	if external.IsUnauthorized(err) {
+		o.after = p.rereadAfter(o.after, err)
+	}
 	if p.priority != lifecycle.User {
 		return o
 	}
@@ -93,6 +96,17 @@ func (p *clientSession) throttled(err error) outcome {
 	o.synced = unsynced(reason, p.throttledMessage(reason, err))
 
 	return p.reworded(o)
+}
+
+// rereadAfter returns when an object connects again whose credentials were rejected. One object at a time does so soon,
+// with credentials that are read again, so that corrected credentials are noticed although calls are held for longer.
+func (p *clientSession) rereadAfter(after time.Duration, err error) time.Duration {
+	at, reread := p.gate.RereadAfter(after)
+	if reread && gates.IsHeld(err) && p.connection.Recheck != nil {
+		p.connection.Recheck()
+	}
+
+	return at
 }
 
 var textsHeld = map[commonv1.ConditionReason]string{

@@ -15,9 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reference"
 )
 
-func (g gallery) volume(name string, change func(*volume.Volume)) {
+func (g gallery) volume(change func(*volume.Volume)) {
 	g.Helper()
-	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
+	v := &volume.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: diskKey.Name}}
 	if change != nil {
 		change(v)
 	}
@@ -49,7 +49,7 @@ func TestReferencesAreWaitedFor(t *testing.T) {
 	g.pass()
 	g.expect("", "", "")
 
-	g.volume("disk", nil)
+	g.volume(nil)
 	g.pass()
 	g.condition(commonv1.TypeSynced, "False/ReferenceNotReady")
 	g.taken()
@@ -90,7 +90,7 @@ func TestReferencesThatWaitForReady(t *testing.T) {
 	g.expect("patch status", "", "Normal/WaitingForReference")
 	expectWait("it does not exist")
 
-	g.volume("disk", func(v *volume.Volume) { meta.SetExternalName(v, "vol-42") })
+	g.volume(func(v *volume.Volume) { meta.SetExternalName(v, "vol-42") })
 	g.pass()
 	g.expect("patch status", "", "Normal/WaitingForReference")
 	expectWait("its condition Ready is not True yet")
@@ -156,7 +156,7 @@ func TestReferencesThatAreRefused(t *testing.T) {
 func TestReferencesThatFollow(t *testing.T) {
 	always := commonv1.ResolvePolicyAlways
 	g := newGallery(t)
-	g.volume("disk", func(v *volume.Volume) { meta.SetExternalName(v, "vol-a") })
+	g.volume(func(v *volume.Volume) { meta.SetExternalName(v, "vol-a") })
 	g.create(func(s *volume.Snapshot) {
 		referring("disk")(s)
 		s.Spec.VolumeRef.Policy = &commonv1.ReferencePolicy{Resolve: &always}
@@ -178,7 +178,7 @@ func TestReferencesThatFollow(t *testing.T) {
 func TestReferencesThatMakeACycle(t *testing.T) {
 	graph := reference.NewGraph()
 	g := newGallery(t, managed.WithReferenceGraph(graph))
-	g.volume("disk", nil)
+	g.volume(nil)
 	g.create(referring("disk"))
 
 	// Another controller's volume waits for the snapshot.

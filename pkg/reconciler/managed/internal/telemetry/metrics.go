@@ -12,20 +12,21 @@ import (
 type metrics struct {
 	objects objectMetrics
 
-	passes      *bounded
-	passSeconds prometheus.Observer
-	inFlight    prometheus.Gauge
-	steps       [len(stepNames)]stepMetrics
-	abandoned   prometheus.Counter
-	overdue     prometheus.Counter
-	untold      prometheus.Counter
-	writes      [len(writeNames)]writeMetrics
-	drifts      map[Finding]prometheus.Counter
-	terminals   *bounded
-	failures    *bounded
-	listed      [len(listingNames)]prometheus.Counter
-	notified    [len(notificationNames)]prometheus.Counter
-	watches     [2]prometheus.Gauge // healthy, and not
+	passes       *bounded
+	passSeconds  prometheus.Observer
+	inFlight     prometheus.Gauge
+	steps        [len(stepNames)]stepMetrics
+	abandoned    prometheus.Counter
+	overdue      prometheus.Counter
+	untold       prometheus.Counter
+	writes       [len(writeNames)]writeMetrics
+	drifts       map[Finding]prometheus.Counter
+	terminals    *bounded
+	failures     *bounded
+	listed       [len(listingNames)]prometheus.Counter
+	notified     [len(notificationNames)]prometheus.Counter
+	watches      [2]prometheus.Gauge // healthy, and not
+	limitWaiting [len(priorityNames)]prometheus.Counter
 }
 
 // objectMetrics are the metrics about the objects of a kind. They have the names and the labels (group, version and
@@ -110,6 +111,8 @@ func makeMetrics(kind schema.GroupVersionKind, o Options) (*metrics, error) {
 	}
 	m.addSteps(s, name)
 	m.shared(s, name)
+	s.gauge("kind_info", "Always 1: the label gvk of a kind beside its label kind, to join metrics that have one of "+
+		"them.", "gvk", "kind").WithLabelValues(kind.String(), name).Set(1)
 
 	return m, utilerrors.NewAggregate(s.refused)
 }
@@ -180,6 +183,11 @@ func (m *metrics) shared(s *registry, kind string) {
 		"and by what became of it.", "kind", "result")
 	for i, result := range notificationNames {
 		m.notified[i] = notified.WithLabelValues(kind, result)
+	}
+	waiting := s.counter("limit_wait_seconds_total", "Seconds that passes waited for the rate limit of their connection, "+
+		"by kind and by the priority of the pass.", "kind", "priority")
+	for i, priority := range priorityNames {
+		m.limitWaiting[i] = waiting.WithLabelValues(kind, priority)
 	}
 	watches := s.gauge("watched_connections",
 		"Connections by kind, and by whether changes of what is there are told.", "kind", "healthy")

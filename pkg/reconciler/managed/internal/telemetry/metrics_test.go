@@ -22,6 +22,7 @@ func TestNamesOfCrossplane(t *testing.T) {
 	h := newRecorderWorld(t, func(o *Options) { o.Prefix = "crossplane" })
 	h.pass(made("1"))
 	want := []string{
+		`crossplane_managed_kind_info` + strings.TrimSuffix(gvk, "}") + `,kind="Boat.harbour.example.org"}`,
 		"crossplane_managed_resource_deletion_seconds" + gvk,
 		"crossplane_managed_resource_drift_seconds" + gvk,
 		"crossplane_managed_resource_exists" + gvk,
@@ -94,6 +95,20 @@ func TestWhatIsKnownBeginsAtZero(t *testing.T) {
 		`passes_total{kind="Bucket.storage.example.org",outcome="lost"}`:        "0",
 		`failures_total{class="throttled",kind="Bucket.storage.example.org"}`:   "0",
 		`failures_total{class="unavailable",kind="Bucket.storage.example.org"}`: "1",
+	})
+}
+
+// TestLimitWaitingIsCountedByPriority verifies that the time of a wait is counted under the priority of its pass.
+func TestLimitWaitingIsCountedByPriority(t *testing.T) {
+	h := newRecorderWorld(t)
+	h.LimitWaited(0, 90*time.Second)
+	h.LimitWaited(3, 2*time.Second)
+	h.LimitWaited(3, -time.Second) // the clock was set back
+	label := func(priority string) string {
+		return fmt.Sprintf(`limit_wait_seconds_total{kind="Boat.harbour.example.org",priority=%q}`, priority)
+	}
+	h.expect("waits", map[string]string{
+		label("poll"): "90", label("retry"): "0", label("progress"): "0", label("user"): "2",
 	})
 }
 

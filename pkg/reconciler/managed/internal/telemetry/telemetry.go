@@ -260,6 +260,16 @@ var notificationNames = [...]string{"woke", "unknown"}
 // Notified counts the effect of a notification of an external change.
 func (r *Recorder) Notified(n Notification) { r.metrics.notified[n].Inc() }
 
+// priorityNames are the names of the priorities of passes, by the values of lifecycle.Priority.
+var priorityNames = [...]string{"poll", "retry", "progress", "user"}
+
+// LimitWaited adds the time that a pass has waited for the rate limit of its connection.
+func (r *Recorder) LimitWaited(priority int, d time.Duration) {
+	if d > 0 {
+		r.metrics.limitWaiting[priority].Add(d.Seconds())
+	}
+}
+
 // Watches sets the numbers of connections with and without a working event source.
 func (r *Recorder) Watches(healthy, unhealthy int) {
 	r.metrics.watches[0].Set(float64(healthy))
