@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -146,12 +148,13 @@ func TestPatchTo(t *testing.T) {
 		"Last":    {"they were the last", ready, nil, map[string]any{"conditions": nil}},
 	}
 	for id, tc := range cases {
-		if diff := cmp.Diff(tc.want, statusImage{conditions: tc.from}.patchTo(statusImage{conditions: tc.to})); diff != "" {
+		from, to := objectjson.Status{Conditions: tc.from}, objectjson.Status{Conditions: tc.to}
+		if diff := cmp.Diff(tc.want, from.PatchTo(to)); diff != "" {
 			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)
 		}
 	}
-	got := statusImage{fields: map[string]any{"a": "1",
-		"b": "1"}}.patchTo(statusImage{fields: map[string]any{"a": "1", "b": "2"}})
+	got := objectjson.Status{Fields: map[string]any{"a": "1",
+		"b": "1"}}.PatchTo(objectjson.Status{Fields: map[string]any{"a": "1", "b": "2"}})
 	if diff := cmp.Diff(map[string]any{"b": "2"}, got); diff != "" {
 		t.Errorf("fields: -want +got:\n%s", diff)
 	}
