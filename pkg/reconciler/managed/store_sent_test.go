@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
-
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -128,35 +126,6 @@ func TestPrecondition(t *testing.T) {
 	}
 	if got := passOf(&fake.Managed{}, &objectState{}).precondition(map[string]any{}); len(got) > 0 {
 		t.Errorf("of an object that was never stored: %v", got)
-	}
-}
-
-// TestPatchTo verifies that a patch has all conditions or none.
-func TestPatchTo(t *testing.T) {
-	ready := []commonv1.Condition{{Type: commonv1.TypeReady, Reason: commonv1.ReasonAvailable}}
-	synced := []commonv1.Condition{{Type: commonv1.TypeSynced, Reason: commonv1.ReasonReconcileSuccess}}
-	cases := map[string]struct {
-		reason   string
-		from, to []commonv1.Condition
-		want     map[string]any
-	}{
-		"None":    {"there are none", nil, nil, map[string]any{}},
-		"Emptied": {"there are none, as a list or not", nil, []commonv1.Condition{}, map[string]any{}},
-		"Same":    {"they are the same", ready, ready, map[string]any{}},
-		"Changed": {"they are others", ready, synced, map[string]any{"conditions": synced}},
-		"First":   {"they are the first", nil, ready, map[string]any{"conditions": ready}},
-		"Last":    {"they were the last", ready, nil, map[string]any{"conditions": nil}},
-	}
-	for id, tc := range cases {
-		from, to := objectjson.Status{Conditions: tc.from}, objectjson.Status{Conditions: tc.to}
-		if diff := cmp.Diff(tc.want, from.PatchTo(to)); diff != "" {
-			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)
-		}
-	}
-	got := objectjson.Status{Fields: map[string]any{"a": "1",
-		"b": "1"}}.PatchTo(objectjson.Status{Fields: map[string]any{"a": "1", "b": "2"}})
-	if diff := cmp.Diff(map[string]any{"b": "2"}, got); diff != "" {
-		t.Errorf("fields: -want +got:\n%s", diff)
 	}
 }
 
