@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -232,15 +234,15 @@ func TestWhatIsMissedOfAStatus(t *testing.T) {
 		mg.SetResourceVersion("7")
 		mg.SetConditions(condition(noon))
 		p := passOf(mg, &objectState{})
-		newest, err := statusOf(mg)
+		newest, err := objectjson.StatusOf(mg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		answer := clone(mg)
 		answer.SetResourceVersion(version)
-		desired := statusImage{
-			fields:     map[string]any{"size": int64(5)},
-			conditions: []commonv1.Condition{condition(noon.Add(time.Minute))},
+		desired := objectjson.Status{
+			Fields:     map[string]any{"size": int64(5)},
+			Conditions: []commonv1.Condition{condition(noon.Add(time.Minute))},
 		}
 		if _, rest := p.unstoredStatus(newest, desired, answer, "7"); len(rest) != want {
 			t.Errorf("version %s: missed %v, want %d fields", version, cmp.Diff(map[string]any{}, rest), want)
@@ -277,8 +279,8 @@ func TestNoVolatileFieldIsWaitedForWhereNoneIs(t *testing.T) {
 	for field, noted := range map[string]bool{"size": false, "usedBytes": true} {
 		p := passOf(bearing(nil), remembering(), WithVolatileStatus("usedBytes"))
 		patch := map[string]any{field: int64(5)}
-		p.recordPruned(statusImage{}, map[string]any{"size": int64(5)})
-		if worth := p.worthWriting(statusImage{}, patch); worth || p.state.VolatileWritten.IsZero() == noted {
+		p.recordPruned(objectjson.Status{}, map[string]any{"size": int64(5)})
+		if worth := p.worthWriting(objectjson.Status{}, patch); worth || p.state.VolatileWritten.IsZero() == noted {
 			t.Errorf("%s: worth writing %t, noted at %s", field, worth, p.state.VolatileWritten)
 		}
 	}

@@ -81,7 +81,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		newest, desired, err := p.statuses()
-		if err != nil || len(newest.patchTo(desired)) != 1 {
+		if err != nil || len(newest.PatchTo(desired)) != 1 {
 			b.Fatal("no patch of the conditions", err)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"unique"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -50,7 +52,7 @@ func slim(in any, labels *labelSets) (any, error) {
 	}
 
 	if mg, ok := o.(resource.Managed); ok {
-		conditions := conditionsOf(mg)
+		conditions := objectjson.ConditionsOf(mg)
 		for i := range conditions {
 			c := &conditions[i]
 			c.Type, c.Status = unique.Make(c.Type).Value(), unique.Make(c.Status).Value()

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -86,17 +88,17 @@ type prunedFields struct {
 	stampReported atomic.Bool // an object has reported that its conditions are not stamped
 }
 
-func (p *object) logPruned(desired statusImage, answer resource.Managed) {
+func (p *object) logPruned(desired objectjson.Status, answer resource.Managed) {
 	p.r.pruned.mu.Lock()
 	defer p.r.pruned.mu.Unlock()
-	stored, err := statusOf(answer)
+	stored, err := objectjson.StatusOf(answer)
 	if p.r.pruned.said || err != nil {
 		return
 	}
-	fields := mergepatch.Missing(desired.fields, stored.fields, "status.")
-	lost := lostFields(&commonv1.ConditionedStatus{Conditions: desired.conditions},
-		&commonv1.ConditionedStatus{Conditions: stored.conditions})
-	if len(desired.conditions) > 0 && len(stored.conditions) == 0 {
+	fields := mergepatch.Missing(desired.Fields, stored.Fields, "status.")
+	lost := lostFields(&commonv1.ConditionedStatus{Conditions: desired.Conditions},
+		&commonv1.ConditionedStatus{Conditions: stored.Conditions})
+	if len(desired.Conditions) > 0 && len(stored.Conditions) == 0 {
 		lost = []string{"status.conditions"}
 	}
 	fields = append(fields, lost...)

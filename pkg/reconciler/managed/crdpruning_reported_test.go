@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	"github.com/go-logr/logr/funcr"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -127,9 +129,9 @@ func TestPrunedFieldsAreLoggedOnce(t *testing.T) {
 		WithLogger(logging.NewLogrLogger(funcr.New(func(_, args string) { lines = append(lines, args) },
 			funcr.Options{}))))
 	p.r.of.Kind, p.r.pruned = "Volume", &prunedFields{}
-	desired := statusImage{
-		fields:     map[string]any{"z": int64(1), "a": "x"},
-		conditions: []commonv1.Condition{commonv1.ReconcileSuccess()},
+	desired := objectjson.Status{
+		Fields:     map[string]any{"z": int64(1), "a": "x"},
+		Conditions: []commonv1.Condition{commonv1.ReconcileSuccess()},
 	}
 	for range 2 {
 		p.logPruned(desired, bearing(nil))
@@ -143,15 +145,15 @@ func TestPrunedFieldsAreLoggedOnce(t *testing.T) {
 	stamped := commonv1.ReconcileSuccess()
 	stamped.ObservedGeneration = 7
 	lines, p.r.pruned = nil, &prunedFields{}
-	if p.logPruned(statusImage{conditions: desired.conditions}, stored); len(lines) != 0 {
+	if p.logPruned(objectjson.Status{Conditions: desired.Conditions}, stored); len(lines) != 0 {
 		t.Errorf("of what was changed on its way it is said %q", lines)
 	}
-	if p.logPruned(statusImage{conditions: []commonv1.Condition{stamped}}, stored); len(lines) != 1 ||
+	if p.logPruned(objectjson.Status{Conditions: []commonv1.Condition{stamped}}, stored); len(lines) != 1 ||
 		!strings.Contains(lines[0], `"fields"="status.conditions[].observedGeneration"`) {
 		t.Errorf("of conditions without a stamp it is said %q", lines)
 	}
-	for what, image := range map[string]statusImage{
-		"conditions that are stored": desired, "none": {fields: desired.fields},
+	for what, image := range map[string]objectjson.Status{
+		"conditions that are stored": desired, "none": {Fields: desired.Fields},
 	} {
 		lines, p.r.pruned = nil, &prunedFields{}
 		if p.logPruned(image, stored); len(lines) != 1 || !strings.Contains(lines[0], `"fields"="status.a, status.z"`) {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -188,7 +190,7 @@ func TestDroppedChanges(t *testing.T) {
 			Type: commonv1.TypeReady, Message: message, LastTransitionTime: metav1.NewTime(at),
 		}}
 	}
-	base := statusImage{fields: map[string]any{"size": int64(1)}, conditions: condition("a", noon)}
+	base := objectjson.Status{Fields: map[string]any{"size": int64(1)}, Conditions: condition("a", noon)}
 	change := map[string]any{"used": int64(2), "conditions": condition("b", noon)}
 	if p.prunedBefore(base, change) {
 		t.Error("nothing was dropped yet")
@@ -202,14 +204,14 @@ func TestDroppedChanges(t *testing.T) {
 	if !p.prunedBefore(base, map[string]any{"used": int64(2), "conditions": condition("b", noon.Add(time.Hour))}) {
 		t.Error("another time of a condition is taken for another change")
 	}
-	if !p.prunedBefore(statusImage{fields: base.fields, conditions: condition("a", noon.Add(time.Hour))}, change) {
+	if !p.prunedBefore(objectjson.Status{Fields: base.Fields, Conditions: condition("a", noon.Add(time.Hour))}, change) {
 		t.Error("another time of a condition that is there is taken for another change")
 	}
 	for what, other := range map[string]bool{
-		"another condition is there": p.prunedBefore(statusImage{fields: base.fields,
-			conditions: condition("c", noon)}, change),
-		"another field is there": p.prunedBefore(statusImage{
-			fields: map[string]any{"size": int64(2)}, conditions: base.conditions,
+		"another condition is there": p.prunedBefore(objectjson.Status{Fields: base.Fields,
+			Conditions: condition("c", noon)}, change),
+		"another field is there": p.prunedBefore(objectjson.Status{
+			Fields: map[string]any{"size": int64(2)}, Conditions: base.Conditions,
 		}, change),
 		"another condition is sent": p.prunedBefore(base,
 			map[string]any{"used": int64(2), "conditions": condition("c", noon)}),
@@ -257,7 +259,7 @@ func TestWorthWriting(t *testing.T) {
 	}
 	for name, tc := range cases {
 		p := passOf(bearing(nil), tc.state, WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
-		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want || p.state.VolatileWritten.IsZero() {
+		if got := p.worthWriting(objectjson.Status{}, tc.patch); got != tc.want || p.state.VolatileWritten.IsZero() {
 			t.Errorf("%s: %s: got %t; written at %s", name, tc.reason, got, p.state.VolatileWritten)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	"github.com/moorage-dev/moorage/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
@@ -19,7 +21,7 @@ func (p *creationRecord) lateFields() (map[string]any, error) {
 	if !p.observation.ResourceLateInitialized || !p.observation.ResourceExists || !mayLateInitialize(p.mg) {
 		return nil, nil
 	}
-	all, err := contents(p.read, p.r.newManaged(), p.mg)
+	all, err := objectjson.Contents(p.read, p.r.newManaged(), p.mg)
 	if err != nil {
 		return nil, err
 	}

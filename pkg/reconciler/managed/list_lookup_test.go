@@ -513,7 +513,10 @@ type tryLater struct{ outcome outcome }
 func (l *tryLater) Error() string { return "tried again later: " + l.outcome.name }
 
 func asLater(err error) *tryLater {
-	l, _ := err.(*tryLater)
+	var l *tryLater
+	if err == nil || !errors.As(err, &l) {
+		return nil
+	}
 
 	return l
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/reference"
@@ -63,10 +65,10 @@ func (p *clientSession) prepare(ctx context.Context) error {
 	}
 	p.prepared = true
 	p.r.name(p.mg) // an initializer may have removed it
-	if same(p.read, p.mg) {
+	if objectjson.Equal(p.read, p.mg) {
 		return nil
 	}
-	filled, err := fields(p.read, p.mg)
+	filled, err := objectjson.Fields(p.read, p.mg)
 	if err != nil {
 		return initializing.failed(err)
 	}

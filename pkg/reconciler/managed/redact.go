@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -92,7 +94,7 @@ func (p *journal) newMask() *redact.Mask {
 			hidden[string(value)] = value
 		}
 	}
-	if read, err := image(p.read); err == nil {
+	if read, err := objectjson.Of(p.read); err == nil {
 		delete(read, "status")
 		withoutTexts(hidden, read)
 	}

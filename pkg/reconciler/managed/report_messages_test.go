@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -191,7 +193,7 @@ func TestWhatBearsNoNumber(t *testing.T) {
 // without a precondition.
 func TestNothingIsMissedOfWhatWasWrittenOver(t *testing.T) {
 	p := passOf(bearing(nil), remembering())
-	newest, desired := statusImage{fields: map[string]any{}}, statusImage{fields: map[string]any{"a": "x"}}
+	newest, desired := objectjson.Status{Fields: map[string]any{}}, objectjson.Status{Fields: map[string]any{"a": "x"}}
 	if _, rest := p.unstoredStatus(newest, desired, bearing(nil), ""); rest != nil {
 		t.Errorf("missing is %v", rest)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -136,7 +138,7 @@ func (p *object) patchStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	patch := newest.patchTo(desired)
+	patch := newest.PatchTo(desired)
 	if !p.worthWriting(newest, patch) {
 		return nil
 	}
@@ -165,34 +167,34 @@ func (p *object) patchStatus(ctx context.Context) error {
 }
 
 // statuses returns the present status, and the desired one.
-func (p *object) statuses() (newest, desired statusImage, err error) {
-	read, err := statusOf(p.read)
+func (p *object) statuses() (newest, desired objectjson.Status, err error) {
+	read, err := objectjson.StatusOf(p.read)
 	if err != nil {
-		return statusImage{}, statusImage{}, err
+		return objectjson.Status{}, objectjson.Status{}, err
 	}
-	mine, err := statusLike(p.mg, p.read, read)
+	mine, err := objectjson.StatusLike(p.mg, p.read, read)
 	if err != nil {
-		return statusImage{}, statusImage{}, err
+		return objectjson.Status{}, objectjson.Status{}, err
 	}
 	if newest = read; p.newest != p.read && !sameStatus(p.newest, p.read) {
-		if newest, err = statusLike(p.newest, p.read, read); err != nil {
-			return statusImage{}, statusImage{}, err
+		if newest, err = objectjson.StatusLike(p.newest, p.read, read); err != nil {
+			return objectjson.Status{}, objectjson.Status{}, err
 		}
 	}
-	stampOthers(read.conditions, mine.conditions, p.generation)
-	p.concealIn(read.conditions, mine.conditions)
+	stampOthers(read.Conditions, mine.Conditions, p.generation)
+	p.concealIn(read.Conditions, mine.Conditions)
 
-	return newest, statusImage{
-		fields:     mergepatch.Apply(newest.fields, mergepatch.Between(read.fields, mine.fields)),
-		conditions: conditions.Merge(read.conditions, mine.conditions, newest.conditions),
+	return newest, objectjson.Status{
+		Fields:     mergepatch.Apply(newest.Fields, mergepatch.Between(read.Fields, mine.Fields)),
+		Conditions: conditions.Merge(read.Conditions, mine.Conditions, newest.Conditions),
 	}, nil
 }
 
 // sameStatus reports whether the status of two versions of an object is certainly equal. It is cheaper than a
 // comparison of their JSON.
 func sameStatus(a, b resource.Managed) bool {
-	is, ok := statusPart(a)
-	was, ok2 := statusPart(b)
+	is, ok := objectjson.StatusPart(a)
+	was, ok2 := objectjson.StatusPart(b)
 	if !ok || !ok2 {
 		return reflect.DeepEqual(a, b)
 	}
@@ -211,7 +213,7 @@ func stampOthers(read, mine []commonv1.Condition, generation int64) {
 
 // worthWriting reports whether a change of the status has to be written now. A change that the API server does not
 // store, or a change of only volatile fields, can wait.
-func (p *object) worthWriting(newest statusImage, patch map[string]any) bool {
+func (p *object) worthWriting(newest objectjson.Status, patch map[string]any) bool {
 	if len(patch) == 0 {
 		return false
 	}

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/objectjson"
+
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,7 +113,7 @@ func TestAVolatileStatusChangeIsDelayed(t *testing.T) {
 	for name, tc := range cases {
 		p := endingPass(WithVolatileStatus("used"), WithVolatileStatusInterval(tc.interval))
 		p.state.VolatileWritten = tc.written
-		if got := p.worthWriting(statusImage{}, tc.patch); got != tc.want {
+		if got := p.worthWriting(objectjson.Status{}, tc.patch); got != tc.want {
 			t.Errorf("%s: worth writing %t, want %t", name, got, tc.want)
 		}
 		if volatile := len(tc.patch) == 1; volatile && p.state.VolatileWritten.IsZero() {

@@ -129,34 +129,6 @@ func TestPrecondition(t *testing.T) {
 	}
 }
 
-// TestPatchTo verifies that a patch has all conditions or none.
-func TestPatchTo(t *testing.T) {
-	ready := []commonv1.Condition{{Type: commonv1.TypeReady, Reason: commonv1.ReasonAvailable}}
-	synced := []commonv1.Condition{{Type: commonv1.TypeSynced, Reason: commonv1.ReasonReconcileSuccess}}
-	cases := map[string]struct {
-		reason   string
-		from, to []commonv1.Condition
-		want     map[string]any
-	}{
-		"None":    {"there are none", nil, nil, map[string]any{}},
-		"Emptied": {"there are none, as a list or not", nil, []commonv1.Condition{}, map[string]any{}},
-		"Same":    {"they are the same", ready, ready, map[string]any{}},
-		"Changed": {"they are others", ready, synced, map[string]any{"conditions": synced}},
-		"First":   {"they are the first", nil, ready, map[string]any{"conditions": ready}},
-		"Last":    {"they were the last", ready, nil, map[string]any{"conditions": nil}},
-	}
-	for id, tc := range cases {
-		if diff := cmp.Diff(tc.want, statusImage{conditions: tc.from}.patchTo(statusImage{conditions: tc.to})); diff != "" {
-			t.Errorf("%s: %s: -want +got:\n%s", id, tc.reason, diff)
-		}
-	}
-	got := statusImage{fields: map[string]any{"a": "1",
-		"b": "1"}}.patchTo(statusImage{fields: map[string]any{"a": "1", "b": "2"}})
-	if diff := cmp.Diff(map[string]any{"b": "2"}, got); diff != "" {
-		t.Errorf("fields: -want +got:\n%s", diff)
-	}
-}
-
 // TestStampOthers verifies that an author's conditions of this pass get its generation.
 func TestStampOthers(t *testing.T) {
 	kept, stamped := commonv1.Condition{Type: "Kept"}, commonv1.Condition{Type: "Stamped", ObservedGeneration: 2}

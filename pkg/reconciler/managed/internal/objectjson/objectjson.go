@@ -1,4 +1,10 @@
-package managed
+// Package objectjson computes the JSON of managed resources, and the merge patches between two versions of one. Start
+// with Of, and with StatusOf for the part that the status subresource stores. All functions are pure, and may be called
+// concurrently.
+//
+// A pass compares the status before and after it. Nearly always only conditions differ, so most of the package avoids
+// to encode the rest of a status again.
+package objectjson
 
 import (
 	stdjson "encoding/json"
@@ -17,54 +23,54 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// same reports whether two versions of an object are equal. Nearly always they are equal bit by bit, which costs a
+// Equal reports whether two versions of an object are equal. Nearly always they are equal bit by bit, which costs a
 // third of the semantic comparison.
-func same(a, b resource.Managed) bool {
+func Equal(a, b resource.Managed) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }
 
-// statusLike is statusOf for another version of an object whose status is known. Most passes change only conditions,
+// StatusLike is StatusOf for another version of an object whose status is known. Most passes change only conditions,
 // and the results then share the other fields.
-func statusLike(mg, other resource.Managed, image statusImage) (statusImage, error) {
-	is, _ := statusPart(mg) // no patch is computed from a missing status
-	was, _ := statusPart(other)
+func StatusLike(mg, other resource.Managed, image Status) (Status, error) {
+	is, _ := StatusPart(mg) // no patch is computed from a missing status
+	was, _ := StatusPart(other)
 	rest, conditions, ok := apart(is)
 	before, _, comparable := withoutConditions(was)
 	if !ok || !comparable || !reflect.DeepEqual(rest, before) {
-		return statusOf(mg)
+		return StatusOf(mg)
 	}
 
-	return statusImage{image.fields, conditions}, nil
+	return Status{image.Fields, conditions}, nil
 }
 
-// A statusImage is the JSON of the part of an object that the status subresource stores.
-type statusImage struct {
-	fields     map[string]any // without the conditions
-	conditions []commonv1.Condition
+// A Status is the JSON of the part of an object that the status subresource stores.
+type Status struct {
+	Fields     map[string]any // without the conditions
+	Conditions []commonv1.Condition
 }
 
-// statusOf returns the status of an object as JSON. Usually most of it are conditions, whose JSON is the same except
+// StatusOf returns the status of an object as JSON. Usually most of it are conditions, whose JSON is the same except
 // for their times. So it encodes and decodes only the rest, which takes a fraction of the time.
-func statusOf(mg resource.Managed) (statusImage, error) {
+func StatusOf(mg resource.Managed) (Status, error) {
 	field, err := statusField(mg)
 	rest, conditions, ok := apart(field)
 	switch {
 	case err != nil:
-		return statusImage{}, err
+		return Status{}, err
 	case !ok:
 		return imageOf(field)
 	}
 	fields, err := fieldsOf(rest)
 
-	return statusImage{fields, conditions}, err
+	return Status{fields, conditions}, err
 }
 
 // statusField returns the value that the field status of an object is encoded from. It is a part of most types; of
 // others it is looked up in the image.
 func statusField(mg resource.Managed) (any, error) {
-	part, ok := statusPart(mg)
+	part, ok := StatusPart(mg)
 	if !ok {
-		m, err := image(mg)
+		m, err := Of(mg)
 
 		return m["status"], err
 	}
@@ -132,22 +138,22 @@ func decoded(conditions []commonv1.Condition) ([]commonv1.Condition, bool) {
 }
 
 // imageOf returns the JSON of a status.
-func imageOf(status any) (statusImage, error) {
+func imageOf(status any) (Status, error) {
 	fields, err := roundTrip[map[string]stdjson.RawMessage](status)
 	if err != nil {
-		return statusImage{}, err
+		return Status{}, err
 	}
-	s := statusImage{fields: make(map[string]any, len(fields))}
+	s := Status{Fields: make(map[string]any, len(fields))}
 	for key, data := range fields {
 		if key == "conditions" {
-			err = json.Unmarshal(data, &s.conditions)
+			err = json.Unmarshal(data, &s.Conditions)
 		} else {
 			var value any
 			err = json.Unmarshal(data, &value)
-			s.fields[key] = value
+			s.Fields[key] = value
 		}
 		if err != nil {
-			return statusImage{}, errors.Wrap(err, "cannot decode")
+			return Status{}, errors.Wrap(err, "cannot decode")
 		}
 	}
 
@@ -162,10 +168,10 @@ func fieldsOf(rest any) (map[string]any, error) {
 	return fields, err
 }
 
-// conditionsOf returns the conditions of an object themselves, not a copy, or nil if they are not in the usual
+// ConditionsOf returns the conditions of an object themselves, not a copy, or nil if they are not in the usual
 // field.
-func conditionsOf(mg resource.Managed) []commonv1.Condition {
-	status, ok := statusPart(mg)
+func ConditionsOf(mg resource.Managed) []commonv1.Condition {
+	status, ok := StatusPart(mg)
 	if !ok {
 		return nil
 	}
@@ -182,8 +188,8 @@ func conditionsOf(mg resource.Managed) []commonv1.Condition {
 	return conditions
 }
 
-// statusPart returns a pointer to the part of an object that its status is encoded from, if there is one.
-func statusPart(mg resource.Managed) (any, bool) {
+// StatusPart returns a pointer to the part of an object that its status is encoded from, if there is one.
+func StatusPart(mg resource.Managed) (any, bool) {
 	v := reflect.Indirect(reflect.ValueOf(mg))
 	if _, special := mg.(stdjson.Marshaler); !special && v.Kind() == reflect.Struct && v.CanAddr() {
 		for i := v.NumField() - 1; i >= 0; i-- { // the status is the last field, as a rule
@@ -215,24 +221,24 @@ func conditionsField(t reflect.Type) ([]int, bool) {
 	return nil, false
 }
 
-// patchTo returns the merge patch from s to another status. The patch has all conditions or none, because they are a
+// PatchTo returns the merge patch from s to another status. The patch has all conditions or none, because they are a
 // list.
-func (s statusImage) patchTo(other statusImage) map[string]any {
-	patch := mergepatch.Between(s.fields, other.fields)
+func (s Status) PatchTo(other Status) map[string]any {
+	patch := mergepatch.Between(s.Fields, other.Fields)
 	switch {
-	case len(s.conditions) == 0 && len(other.conditions) == 0 || reflect.DeepEqual(s.conditions, other.conditions):
-	case len(other.conditions) == 0:
+	case len(s.Conditions) == 0 && len(other.Conditions) == 0 || reflect.DeepEqual(s.Conditions, other.Conditions):
+	case len(other.Conditions) == 0:
 		patch["conditions"] = nil
 	default:
-		patch["conditions"] = other.conditions
+		patch["conditions"] = other.Conditions
 	}
 
 	return patch
 }
 
-// fields returns the merge patch between two versions of an object without metadata and status.
-func fields(before, after resource.Managed) (map[string]any, error) {
-	all, err := contents(before, after)
+// Fields returns the merge patch between two versions of an object without metadata and status.
+func Fields(before, after resource.Managed) (map[string]any, error) {
+	all, err := Contents(before, after)
 	if err != nil {
 		return nil, err
 	}
@@ -240,10 +246,10 @@ func fields(before, after resource.Managed) (map[string]any, error) {
 	return mergepatch.Between(all[0], all[1]), nil
 }
 
-// contents returns the JSON of objects without metadata and status.
-func contents(objects ...resource.Managed) (all []map[string]any, err error) {
+// Contents returns the JSON of objects without metadata and status.
+func Contents(objects ...resource.Managed) (all []map[string]any, err error) {
 	for _, mg := range objects {
-		m, err := image(mg)
+		m, err := Of(mg)
 		if err != nil {
 			return nil, err
 		}
@@ -257,9 +263,9 @@ func contents(objects ...resource.Managed) (all []map[string]any, err error) {
 	return all, nil
 }
 
-// image returns the JSON of an object, as the API server gets it. Patches are computed from JSON, because a Go value
+// Of returns the JSON of an object, as the API server gets it. Patches are computed from JSON, because a Go value
 // has fields that are not sent.
-func image(mg resource.Managed) (map[string]any, error) {
+func Of(mg resource.Managed) (map[string]any, error) {
 	return roundTrip[map[string]any](mg)
 }
 

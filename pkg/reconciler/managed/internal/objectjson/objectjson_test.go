@@ -1,4 +1,4 @@
-package managed
+package objectjson
 
 import (
 	"testing"
@@ -93,12 +93,12 @@ func TestApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got.conditions = apartly
-			if diff := cmp.Diff(want, got, cmp.AllowUnexported(statusImage{}), cmpopts.EquateEmpty()); diff != "" {
+			got.Conditions = apartly
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(Status{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
-			if len(want.patchTo(got)) > 0 {
-				t.Errorf("%s: they differ: %v", tc.reason, want.patchTo(got))
+			if len(want.PatchTo(got)) > 0 {
+				t.Errorf("%s: they differ: %v", tc.reason, want.PatchTo(got))
 			}
 		})
 	}

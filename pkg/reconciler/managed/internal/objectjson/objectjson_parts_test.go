@@ -1,4 +1,4 @@
-package managed
+package objectjson
 
 import (
 	stdjson "encoding/json"
@@ -63,21 +63,21 @@ func TestStatusOfWhateverType(t *testing.T) {
 			map[string]any{"size": int64(7)}, 0},
 	}
 	for name, tc := range cases {
-		if _, ok := statusPart(tc.mg); ok != tc.part {
+		if _, ok := StatusPart(tc.mg); ok != tc.part {
 			t.Errorf("%s: %s: a part is found: %t", name, tc.reason, ok)
 		}
-		got, err := statusOf(tc.mg)
+		got, err := StatusOf(tc.mg)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(tc.fields, got.fields); diff != "" || len(got.conditions) != tc.conditions {
-			t.Errorf("%s: %s: %d conditions, fields -want +got:\n%s", name, tc.reason, len(got.conditions), diff)
+		if diff := cmp.Diff(tc.fields, got.Fields); diff != "" || len(got.Conditions) != tc.conditions {
+			t.Errorf("%s: %s: %d conditions, fields -want +got:\n%s", name, tc.reason, len(got.Conditions), diff)
 		}
-		if n := len(conditionsOf(tc.mg)); n != tc.conditions {
+		if n := len(ConditionsOf(tc.mg)); n != tc.conditions {
 			t.Errorf("%s: %d conditions are found in place", name, n)
 		}
 	}
-	if conditions := conditionsOf(first); &conditions[0] != &first.Status.Conditions[0] {
+	if conditions := ConditionsOf(first); &conditions[0] != &first.Status.Conditions[0] {
 		t.Error("the conditions are a copy")
 	}
 }
@@ -97,17 +97,17 @@ func TestStatusLikeAnother(t *testing.T) {
 	broken := sized(5, commonv1.Condition{Message: "\xff"})
 	all := []resource.Managed{sized(5), sized(5, ready), sized(7, ready), broken, usual, none, &statusSpoken{}}
 	for i, other := range all {
-		known, err := statusOf(other)
+		known, err := StatusOf(other)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for j, mg := range all {
-			want, _ := statusOf(mg)
-			got, err := statusLike(mg, other, known)
+			want, _ := StatusOf(mg)
+			got, err := StatusLike(mg, other, known)
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%d like %d is %+v, %v, want %+v", j, i, got, err, want)
 			}
-			if max(i, j) < 2 && reflect.ValueOf(got.fields).Pointer() != reflect.ValueOf(known.fields).Pointer() {
+			if max(i, j) < 2 && reflect.ValueOf(got.Fields).Pointer() != reflect.ValueOf(known.Fields).Pointer() {
 				t.Errorf("the fields of %d are not those of %d", j, i)
 			}
 		}
@@ -169,7 +169,7 @@ func TestFieldsAreThoseOfTheSpec(t *testing.T) {
 			"spec": map[string]any{"tier": v, "size": int64(1)}, "data": v,
 		}}
 	}
-	got, err := fields(whole("a"), whole("b"))
+	got, err := Fields(whole("a"), whole("b"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,17 +183,17 @@ func TestWhatCannotBeEncoded(t *testing.T) {
 	bad := &unstructuredManaged{Object: map[string]any{"spec": make(chan int)}}
 	good := &unstructuredManaged{Object: map[string]any{}}
 	for name, of := range map[string][2]resource.Managed{"before": {bad, good}, "after": {good, bad}} {
-		if got, err := fields(of[0], of[1]); err == nil || got != nil {
+		if got, err := Fields(of[0], of[1]); err == nil || got != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if _, err := statusOf(bad); err == nil {
+	if _, err := StatusOf(bad); err == nil {
 		t.Error("the status of what cannot be encoded is one")
 	}
 	for name, status := range map[string]any{
 		"conditions": map[string]any{"conditions": 5}, "no object": 5, "a channel": make(chan int),
 	} {
-		if got, err := imageOf(status); err == nil || got.fields != nil {
+		if got, err := imageOf(status); err == nil || got.Fields != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -215,7 +215,12 @@ func (*unspeakable) MarshalJSON() ([]byte, error) { return nil, errors.New("it c
 
 // TestAStatusThatCannotBeEncoded verifies that an object that cannot be encoded has no status image.
 func TestAStatusThatCannotBeEncoded(t *testing.T) {
-	if got, err := statusOf(&unspeakable{}); err == nil || got.fields != nil || got.conditions != nil {
+	if got, err := StatusOf(&unspeakable{}); err == nil || got.Fields != nil || got.Conditions != nil {
 		t.Errorf("its status is %+v, error %v", got, err)
 	}
+}
+
+// bearing returns an object with annotations.
+func bearing(annotations map[string]string) *fake.Managed {
+	return &fake.Managed{ObjectMeta: metav1.ObjectMeta{Name: "data", Annotations: annotations}}
 }
