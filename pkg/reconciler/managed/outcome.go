@@ -94,7 +94,7 @@ var endings = map[lifecycle.Action]outcome{
 
 	lifecycle.RemoveFinalizer: {name: "finalized", requeue: never},
 	lifecycle.Abandon: {name: "released", requeue: never, event: event.Normal(reasonNotOwned,
-		"The external resource belongs to somebody else and was left as it is")},
+		"The external resource belongs to another owner and was left as it is")},
 }
 
 var paused = outcome{
@@ -239,7 +239,7 @@ const (
 var disowned = outcome{
 	name: "disowned", requeue: poll, progress: stuck,
 	refine: func(p *pass, o outcome) outcome {
-		text := "the external resource belongs to somebody else and is left as it is: " +
+		text := "the external resource belongs to another owner and is left as it is: " +
 			"choose another name by the annotation " + meta.AnnotationKeyExternalName
 		if p.observation.Owner == OwnerNone {
 			text = fmt.Sprintf("the external resource exists, bears no mark of an owner, and is left as it is: "+
