@@ -15,7 +15,8 @@ var identifierWords = words(`
 	told unsaid heard waits spare spared roll memo troubles meet meets met stands lent lately
 	album recollection belongings shelf witness lookout bell inquiry forejudge usurp squat snatch
 	stranger strangers hiccup deed deeds sentry manners nobody somebody whoever
-	harbour berth berths pilot pilots quay buoy buoys boat boats dock docks wharf pier ferry sail vessel`)
+	harbour harbours berth berths pilot pilots quay quays buoy buoys boat boats dock docks wharf pier piers ferry sail
+	vessel vessels crew cargo lighthouse mooring moored dinghy pearl cove tide tides voyage afloat`)
 
 // identifierPairs are pairs of words that no identifier may have one after the other, as in takeBack.
 var identifierPairs = []string{"let go", "take hold", "take back", "put off", "hang up"}
@@ -27,7 +28,8 @@ var usualNext = words("back out over")
 var proseWords = regexp.MustCompile(`(?i)\b(?:` +
 	`whoever|whomever|whom|somebody|nobody|anybody|everybody|he|him|his|she|her|` +
 	`told|tells|unsaid|lent|usurp(?:s|ed)?|squats?|snatch|strangers?|hiccups?|forejudges?|` +
-	`harbours?|berths?|pilots?|quays?|buoys?|boats?|wharf|vessel)\b`)
+	`harbours?|berths?|pilots?|quays?|buoys?|boats?|wharf|vessels?|crews?|cargo|lighthouses?|piers?|moorings?|moored|` +
+	`dinghy|pearls?|coves?|tides?|voyages?|afloat)\b`)
 
 // inlineCode matches code in a page or a comment, and the target of a link.
 var inlineCode = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
