@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	flags := flag.NewFlagSet("edge "+command, flag.ContinueOnError)
 	dir := flags.String("dir", "edge-data", "directory of the device")
 	poll := flags.Duration("poll", 10*time.Second, "serve: how often each file is looked at")
-	verbose := flags.Bool("v", false, "serve: tell what happens")
+	verbose := flags.Bool("v", false, "serve: log what happens")
 	supervised := flags.Bool("exit-on-stdin-eof", false,
 		"serve: end when standard input does, as it does when the parent is killed")
 	from := flags.String("f", "-", "apply: file with objects, in YAML")

@@ -85,7 +85,7 @@ func (t *walk) living(first *client.Client) []tour.Step {
 // configuring returns the steps in which the configuration changes, and an account is paused.
 func (t *walk) configuring() []tour.Step {
 	return []tour.Step{
-		newStep("The configuration changes, and with it what NATS allows every account: nobody polled before an hour was "+
+		newStep("The configuration changes, and with it what NATS allows every account: no poll came before an hour was "+
 			"over.",
 			10*time.Second, "9 connections for every account",
 			t.configure(`{"connections":9,"poll":"2s"}`), // from now on every two seconds

@@ -62,10 +62,10 @@ func (t *walk) steps() []tour.Step {
 		{Claim: "A controller of the host reports a status: the tenant sees it on its own object.", Within: 10 * time.Second,
 			Show: t.statusUp},
 		{Claim: "The tenant changes its object: the change reaches the host.", Within: 10 * time.Second, Show: t.changeDown},
-		{Claim: "The host had a depot before, which nobody has marked. The tenant creates one of that name: the host's is " +
+		{Claim: "The host had a depot before, without a mark. The tenant creates one of that name: the host's is " +
 			"adopted, since the syncer of depots says OnConflict: Adopt.", Within: 10 * time.Second, Show: t.adopts},
 		{Claim: "The host has a shipment of its own under a name that the tenant wants: the syncer of shipments leaves it " +
-			"alone, and an event tells the tenant.", Within: 10 * time.Second, Show: t.conflicts},
+			"alone, and an event informs the tenant.", Within: 10 * time.Second, Show: t.conflicts},
 		{Claim: "The conflict ends when the host's own shipment goes: the tenant's appears in its place.",
 			Within: 10 * time.Second, Show: t.conflictEnds},
 		{Claim: "A secret of the host is shared with the tenant.", Within: 10 * time.Second, Show: t.share},
@@ -172,7 +172,7 @@ func (t *walk) adopts(ctx context.Context, r *tour.Report) error {
 		return err
 	}
 	if mark := before.GetLabels()[markerLabel]; mark != "" {
-		return fmt.Errorf("somebody has marked the host's depot before: %s", mark)
+		return fmt.Errorf("a syncer has marked the host's depot before: %s", mark)
 	}
 	r.See("before, host: depot %s/%s, uid %s, %s, without the label %s", before.GetNamespace(), before.GetName(),
 		before.GetUID(), field(before, "spec", "route"), markerLabel)

@@ -20,6 +20,8 @@ func TestIdentifiersAreUsualTerms(t *testing.T) { hold(t, "identifiers") }
 // list.
 func TestProseIsPlain(t *testing.T) { hold(t, "prose") }
 
+func TestStringsArePlain(t *testing.T) { hold(t, "strings") }
+
 // TestExceptionsAreForLintersThatRun checks exceptions for linters that do not run: nolintlint ignores these.
 func TestExceptionsAreForLintersThatRun(t *testing.T) { hold(t, "nolint") }
 

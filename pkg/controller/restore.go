@@ -104,7 +104,7 @@ func (d *RestoreDetector) Seen(of schema.GroupKind, known, answered string) (wen
 	d.counter.Inc()
 	logging.Error(d.log, ErrRestored, "Caches hold what the API server has forgotten, "+
 		"everything has to be listed anew. "+
-		"Look for external resources of objects that are not in the backup: nobody manages them",
+		"Look for external resources of objects that are not in the backup: no object manages them",
 		"kind", of.String(), "knownVersion", known, "answeredVersion", answered)
 	close(d.found)
 

@@ -25,7 +25,7 @@ import (
 var (
 	errInterrupted = errors.New("interrupted")
 	errAbandoned   = errors.New("standard input has ended")
-	errIdle        = errors.New("nobody uses it any more")
+	errIdle        = errors.New("it is not used any more")
 )
 
 type serveFlags struct {
@@ -52,7 +52,7 @@ func parseServe(args []string, s streams) (serveFlags, error) {
 	flags.BoolVar(&f.exitOnStdinEOF, "exit-on-stdin-eof", false,
 		"stop when standard input ends, as it does when the parent is killed")
 	flags.DurationVar(&f.idleExit, "idle-exit", 0,
-		"stop when nobody has touched the file heartbeat in the folder for so long (default: never)")
+		"stop when no process has touched the file heartbeat in the folder for so long (default: never)")
 	flags.BoolVar(&f.discardAbandoned, "discard-abandoned", false,
 		"remove the folder at the end, unless stopped by SIGTERM")
 	if err := parse(flags, args, s); err != nil {

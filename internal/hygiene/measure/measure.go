@@ -56,6 +56,10 @@ var Gates = []Gate{
 		"name it x_test.go or x_part_test.go after the file x.go that it tests", stems,
 	},
 	{
+		"strings", "words of ships in strings of Go code",
+		"name a thing that authors know, such as a bucket or a database", literals,
+	},
+	{
 		"structs", "structs over 20 fields",
 		"group the fields that change together into types of their own", structs,
 	},

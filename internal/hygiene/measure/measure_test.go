@@ -130,6 +130,14 @@ func roll_x() {}
 			},
 			[]string{`a.md:1: "Nobody"`, `a/a.go:3: "Whoever"`, `a/a.go:3: "told"`},
 		},
+		"Strings": {
+			"Strings are searched, and comments and hosts are not.",
+			"strings",
+			map[string]string{
+				"a/a.go": "package a\n\nvar a = []string{\n\t\"a Boat\", // boat\n\t\"quay.io/x\", \"boathouse\",\n}\n",
+			},
+			[]string{`a/a.go:4: a string has the word "Boat"`},
+		},
 		"Lines": {
 			"A tab is one character, and a directive cannot be broken.",
 			"lines",

@@ -15,7 +15,8 @@ var identifierWords = words(`
 	told unsaid heard waits spare spared roll memo troubles meet meets met stands lent lately
 	album recollection belongings shelf witness lookout bell inquiry forejudge usurp squat snatch
 	stranger strangers hiccup deed deeds sentry manners nobody somebody whoever
-	harbour berth berths pilot pilots quay buoy buoys boat boats dock docks wharf pier ferry sail vessel`)
+	harbour harbours berth berths pilot pilots quay quays buoy buoys boat boats dock docks wharf pier piers ferry sail
+	vessel vessels crew cargo lighthouse mooring moored dinghy pearl cove tide tides voyage afloat`)
 
 // identifierPairs are pairs of words that no identifier may have one after the other, as in takeBack.
 var identifierPairs = []string{"let go", "take hold", "take back", "put off", "hang up"}
@@ -27,7 +28,12 @@ var usualNext = words("back out over")
 var proseWords = regexp.MustCompile(`(?i)\b(?:` +
 	`whoever|whomever|whom|somebody|nobody|anybody|everybody|he|him|his|she|her|` +
 	`told|tells|unsaid|lent|usurp(?:s|ed)?|squats?|snatch|strangers?|hiccups?|forejudges?|` +
-	`harbours?|berths?|pilots?|quays?|buoys?|boats?|wharf|vessel)\b`)
+	`harbours?|berths?|pilots?|quays?|buoys?|boats?|wharf|vessels?|crews?|cargo|lighthouses?|piers?|moorings?|moored|` +
+	`dinghy|pearls?|coves?|tides?|voyages?|afloat)\b`)
+
+// stringWords matches words of ships that no string of Go code may have, apart from the registry `quay.io`.
+var stringWords = regexp.MustCompile(`(?i)\b(?:harbou?rs?|berths?|quays?|buoys?|boats?|wharf|vessels?|crews?|cargo|` +
+	`lighthouses?|piers?|moorings?|moored|dinghy|pearls?|tides?|voyages?|afloat)\b`)
 
 // inlineCode matches code in a page or a comment, and the target of a link.
 var inlineCode = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
@@ -134,6 +140,27 @@ func declared(file *ast.File, visit func(*ast.Ident)) {
 		}
 		return true
 	})
+}
+
+// literals finds words of ships in the strings of Go code, including tests. It ignores the files of this package, which
+// have the words.
+func literals(t *Tree) (out []Finding) {
+	for _, f := range t.Go {
+		if f.Generated() || strings.HasPrefix(f.Name, "internal/hygiene/measure/") {
+			continue
+		}
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				for _, word := range stringWords.FindAllString(strings.ReplaceAll(lit.Value, "quay.io", ""), -1) {
+					out = append(out, f.finding(f.Line(lit.Pos()), "a string has the word %q", word))
+				}
+			}
+
+			return true
+		})
+	}
+
+	return out
 }
 
 // prose finds words to avoid in comments and in pages. It ignores code in them.

@@ -94,7 +94,7 @@ func (p *creationRecord) notAllowed() string {
 
 	return fmt.Sprintf("the external resource is left as it is: the adoption policy %q %s: choose another name by the "+
 		"annotation %s, "+
-		"or ask whoever runs the provider to allow the policy (managed.WithAllowedAdoptionPolicies)", policy, bound,
+		"or ask the operator of the provider to allow the policy (managed.WithAllowedAdoptionPolicies)", policy, bound,
 		meta.AnnotationKeyExternalName)
 }
 

@@ -182,7 +182,7 @@ func TestWhatAUserNamed(t *testing.T) {
 
 // TestWhyAPolicyIsNotAllowed verifies that the message about a disallowed policy says what to do.
 func TestWhyAPolicyIsNotAllowed(t *testing.T) {
-	const ways = `: choose another name by the annotation krateo.io/external-name, or ask whoever runs the ` +
+	const ways = `: choose another name by the annotation krateo.io/external-name, or ask the operator of the ` +
 		`provider to allow the policy (managed.WithAllowedAdoptionPolicies)`
 	for name, tc := range map[string]struct {
 		options   []ReconcilerOption

@@ -87,7 +87,7 @@ func (p *creationRecord) warnAbandoned() {
 	id, _ := attemptOf(p.mg)
 	p.r.telemetry.Abandoned()
 	p.recordEvent(event.Warning(reasonAbandoned,
-		errors.Errorf("The attempt %s to create was given up; what it may have led to is left to whoever looks for it", id)))
+		errors.Errorf("The attempt %s to create was given up; the runtime does not look for what it may have created", id)))
 }
 
 // ownUnresolved reports whether a create with unknown result was begun for this object.

@@ -63,15 +63,15 @@ const (
 const detailsSettled = "settled"
 
 // textDetailsLost is the text of the event ConnectionDetailsLost.
-const textDetailsLost = "the process that called Create ended before it had published what Create told: %s may lack " +
-	"connection details that the external system does not tell again; " +
+const textDetailsLost = "the process that called Create ended before it published the connection details of Create: " +
+	"%s may lack details that the external system does not return again; " +
 	"set new ones there, or delete the object and create another. Then remove the annotation " +
 	meta.AnnotationKeyCreationDetails
 
 // textDetailsUnheld is the text of the event about keys that no Secret can hold.
-const textDetailsUnheld = "Create told connection details that the external system does not tell again and that " +
-	"cannot be published; " +
-	"set new ones there, and have the provider tell them under other keys or in other parts"
+const textDetailsUnheld = "Create returned connection details that the external system does not return again and " +
+	"that cannot be published; " +
+	"set new ones there, and have the provider return them under other keys or in smaller parts"
 
 type createdDetailsKey struct{}
 

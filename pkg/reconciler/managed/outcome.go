@@ -161,7 +161,7 @@ var outcomes = [lastRow + 1]outcome{
 	finalized: {name: "finalized", action: lifecycle.RemoveFinalizer, requeue: never},
 	abandonedResource: {
 		name: "released", action: lifecycle.Abandon, requeue: never, event: event.Normal(reasonNotOwned,
-			"The external resource belongs to somebody else and was left as it is"),
+			"The external resource belongs to another owner and was left as it is"),
 	},
 	operating:    {name: "in-progress", requeue: adaptive, progress: moving},
 	awaitingList: {name: "awaiting-list", action: lifecycle.AwaitList, silent: true},

@@ -131,7 +131,7 @@ func (p *publication) warnOldSecret() {
 		return
 	}
 	p.recordEvent(event.Warning(reasonOldSecret, errors.New(fmt.Sprintf(
-		"Secret %s still holds the connection details that were published there before; delete it if nobody uses it: it "+
+		"Secret %s still holds the connection details that were published there before; delete it if it is not used: it "+
 			"goes with this object", before))))
 	if now == "" {
 		hasher.SetConnectionDetailsHash("")

@@ -160,7 +160,7 @@ const (
 
 // refineDisowned says whose the external resource is, and what the user can do.
 func refineDisowned(p *pass, o outcome) outcome {
-	text := "the external resource belongs to somebody else and is left as it is: " +
+	text := "the external resource belongs to another owner and is left as it is: " +
 		"choose another name by the annotation " + meta.AnnotationKeyExternalName
 	if p.observation.Owner == OwnerNone {
 		text = fmt.Sprintf("the external resource exists, bears no mark of an owner, and is left as it is: "+

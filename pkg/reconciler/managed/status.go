@@ -84,7 +84,7 @@ func (p *creationRecord) stamp() {
 
 // notOurs returns the error for a status that another process has to write.
 func (p *object) notOurs() error {
-	const why = "the lease of this process is over, and another one may have told since how the object is"
+	const why = "the lease of this process is over, and another process may have written a newer status"
 
 	return errors.Errorf("%w: %s", errFenced, why)
 }

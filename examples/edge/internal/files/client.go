@@ -111,7 +111,7 @@ func (c *client) Update(_ context.Context, f *v1.File) error {
 	defer c.mu.Unlock()
 	exists, err := c.owned(f, file, owner)
 	if err == nil && !exists {
-		err = errors.New("somebody else has just removed the file")
+		err = errors.New("another program has just removed the file")
 	}
 	if err != nil {
 		return err

@@ -31,11 +31,11 @@ var steps = []step{
 	}},
 	{"The device starts in under a second.", (*walk).begin},
 	{"Objects are applied, and their files are made.", apply},
-	{"A watch tells of what is applied.", follow},
+	{"A watch reports what is applied.", follow},
 	{"Objects are listed.", list},
 	{"A change of the object changes the file.", change},
 	{"A change of the file is taken back.", drift},
-	{"A file that is nobody's is left alone.", foreign},
+	{"A file without an owner is left alone.", foreign},
 	{"A name that leads elsewhere is refused.", escape},
 	{"A killed device goes on where it was.", survive},
 	{"A deletion deletes the file, and then the object.", remove},
@@ -97,13 +97,13 @@ func follow(t *walk, ctx context.Context) error {
 		}
 		if strings.Contains(lines.Text(), "\tissue\tTrue(Available)\tTrue") {
 			t.see("edge watch: %s", strings.ReplaceAll(lines.Text(), "\t", "  "))
-			t.see("edge watch told %d times of the object", events)
+			t.see("edge watch reported the object %d times", events)
 
 			return nil
 		}
 	}
 
-	return errors.New("the watch ended before it told that the object is Ready")
+	return errors.New("the watch ended before it reported that the object is Ready")
 }
 
 func list(t *walk, ctx context.Context) error {
@@ -144,7 +144,7 @@ func drift(t *walk, ctx context.Context) error {
 	if err := os.WriteFile(t.file("motd"), []byte("vandals were here\n"), 0o600); err != nil {
 		return err
 	}
-	t.see("somebody writes into the file motd: %q", "vandals were here\n")
+	t.see("another program writes into the file motd: %q", "vandals were here\n")
 
 	return t.shows(ctx, "motd", "good evening\n")
 }

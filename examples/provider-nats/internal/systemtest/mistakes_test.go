@@ -225,7 +225,7 @@ func streamMistakes() map[string]mistake {
 			spoil:  stamped("another-cluster/nats.moorage.dev/Stream/ns/bad/another-uid"),
 			synced: "False/ExternalResourceNotOwned",
 			words: []string{
-				"belongs to somebody else",
+				"belongs to another owner",
 				"choose another name", meta.AnnotationKeyExternalName,
 			}, wrong: []string{"bad"},
 			mend:  func(w *world, mg resource.Managed) { w.annotate(mg, meta.AnnotationKeyExternalName, "good") },

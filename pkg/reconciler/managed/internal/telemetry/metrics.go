@@ -179,7 +179,7 @@ func (m *metrics) shared(s *registry, kind string) {
 	for i, said := range listingNames {
 		m.listed[i] = listed.WithLabelValues(kind, said)
 	}
-	notified := s.counter("external_notifications_total", "Names of which an external system told a change, by kind "+
+	notified := s.counter("external_notifications_total", "Names whose change an external system reported, by kind "+
 		"and by what became of it.", "kind", "result")
 	for i, result := range notificationNames {
 		m.notified[i] = notified.WithLabelValues(kind, result)
@@ -190,7 +190,7 @@ func (m *metrics) shared(s *registry, kind string) {
 		m.limitWaiting[i] = waiting.WithLabelValues(kind, priority)
 	}
 	watches := s.gauge("watched_connections",
-		"Connections by kind, and by whether changes of what is there are told.", "kind", "healthy")
+		"Connections by kind, and by whether changes of their resources are reported.", "kind", "healthy")
 	m.watches = [2]prometheus.Gauge{watches.WithLabelValues(kind, "true"), watches.WithLabelValues(kind, "false")}
 }
 
