@@ -32,6 +32,8 @@ func tools() []tool {
 		{name: "git", use: "keeps what you do", get: "the package git of your system"},
 		{name: "kubectl", use: "applies kinds and objects: make run, make sample",
 			get: "https://kubernetes.io/docs/tasks/tools"},
+		{name: "pg_config", use: "PostgreSQL: tests and demo of examples/provider-postgres",
+			get: "on Debian and Ubuntu: apt-get install -y postgresql; elsewhere the server's package of your system"},
 		{name: "gcc", use: "the race detector: go test -race", get: "the package gcc or build-essential of your system"},
 	}
 }

@@ -90,8 +90,8 @@ type DatabaseStatus struct {
 	AtProvider DatabaseObservation `json:"atProvider,omitzero"`
 }
 
-// A Database is a database of a PostgreSQL server. Its deletion drops the database, with all that is in it, as soon as no
-// session uses it.
+// A Database is a database of a PostgreSQL server. Its deletion drops the database, with all that is in it, as soon
+// as no session uses it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

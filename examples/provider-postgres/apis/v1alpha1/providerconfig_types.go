@@ -38,8 +38,8 @@ const (
 // +kubebuilder:validation:Enum=verify;disable
 type TLSMode string
 
-// TLS are the settings of encryption. There is no mode that encrypts without verifying: it protects from nobody who can
-// answer instead of the server.
+// TLS are the settings of encryption. There is no mode that encrypts without verifying: it would not protect from
+// an attacker who answers instead of the server.
 type TLS struct {
 	// Mode of encryption.
 	// +optional

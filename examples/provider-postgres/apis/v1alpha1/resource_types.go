@@ -37,6 +37,8 @@ type ResourceSpec struct {
 }
 
 // reference returns the reference to the configuration, with this kind as the default.
+//
+//nolint:unparam // a kind that is not namespaced has another default; this provider has none
 func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference {
 	ref := &commonv1.ProviderConfigReference{Kind: s.ProviderConfigRef.Kind, Name: s.ProviderConfigRef.Name}
 

@@ -1,5 +1,5 @@
-// Command postgres runs a throw-away PostgreSQL server until it is interrupted, and prints a configuration for it. It is
-// for local runs.
+// Command postgres runs a throw-away PostgreSQL server until it is interrupted, and prints a configuration for it.
+// It is for local runs.
 package main
 
 import (

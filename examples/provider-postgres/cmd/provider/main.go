@@ -39,14 +39,22 @@ func addFlags(flags *flag.FlagSet, o *provider.Options) {
 	flags.DurationVar(&o.PollJitter, "poll-jitter", o.PollJitter, "by how much --poll varies; 0 means a tenth of it")
 	flags.DurationVar(&o.SyncInterval, "sync", o.SyncInterval, "how often all objects are reconciled anew")
 	flags.DurationVar(&o.RestoreProbe, "restore-probe", o.RestoreProbe,
-		"without leader election, how often to read the version of the API server, to end when it was restored to an earlier state; 0 means never")
+		"without leader election, how often to read the version of the API server, to end when it was "+
+			"restored to an earlier state; 0 means never")
 	flags.DurationVar(&o.Timeout, "timeout", o.Timeout, "how long one pass may take in the external system")
-	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate, "how many passes may begin in a second, and run at a time")
-	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "where to serve /healthz and /readyz; 0 means nowhere")
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress, "where to serve /metrics; 0 means nowhere")
-	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure, "serve /metrics by TLS, with a certificate that is created at each start, and only to users that the API server permits to get it")
-	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "reconcile only objects of this namespace, or of several, separated by commas; empty means all")
-	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress, "where to serve /debug/pprof; 0 means nowhere")
+	flags.IntVar(&o.MaxReconcileRate, "max-reconcile-rate", o.MaxReconcileRate,
+		"how many passes may begin in a second, and run at a time")
+	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress,
+		"where to serve /healthz and /readyz; 0 means nowhere")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", o.MetricsAddress,
+		"where to serve /metrics; 0 means nowhere")
+	flags.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure,
+		"serve /metrics by TLS, with a certificate that is created at each start, and only to users that the "+
+			"API server permits to get it")
+	flags.StringVar(&o.Namespace, "namespace", o.Namespace,
+		"reconcile only objects of this namespace, or of several, separated by commas; empty means all")
+	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress,
+		"where to serve /debug/pprof; 0 means nowhere")
 	o.Connect.AddFlags(flags)
 	o.Election.AddFlags(flags)
 }

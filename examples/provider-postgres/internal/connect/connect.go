@@ -1,5 +1,5 @@
-// Package connect returns the connection of an object to its PostgreSQL server, by its ProviderConfig. All objects with
-// the same ProviderConfig share a pool. Its Secret is read once a minute. Start with [Setup].
+// Package connect returns the connection of an object to its PostgreSQL server, by its ProviderConfig. All objects
+// with the same ProviderConfig share a pool. Its Secret is read once a minute. Start with [Setup].
 //
 // +kubebuilder:rbac:groups=postgres.moorage.dev,resources=providerconfigs;clusterproviderconfigs,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=postgres.moorage.dev,resources=providerconfigs/status;clusterproviderconfigs/status,verbs=patch
@@ -13,12 +13,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/moorage-dev/moorage/pkg/connection"
+	"github.com/moorage-dev/moorage/pkg/credentials"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/external/limit"
@@ -65,8 +65,8 @@ type Connections struct {
 	cache  *connection.Cache[*postgres.Client]
 }
 
-// Setup returns the connections of a provider with these kinds. It adds controllers to the manager that keep a finalizer
-// on each configuration while it is in use, and that show the state of its connection.
+// Setup returns the connections of a provider with these kinds. It adds controllers to the manager that keep a
+// finalizer on each configuration while it is in use, and that show the state of its connection.
 func Setup(m ctrl.Manager, all []resource.Managed, o Options, l logging.Logger) (*Connections, error) {
 	var users []providerconfig.User
 	for _, mg := range all {
@@ -93,9 +93,9 @@ func Setup(m ctrl.Manager, all []resource.Managed, o Options, l logging.Logger) 
 	})), "cannot close connections with the manager")
 }
 
-// newLimits returns the limits of the calls over one connection. A server answers in milliseconds, and a CREATE DATABASE
-// copies a template, so the initial rate is moderate. To connect again is cheap: the first retry is after one second,
-// and later ones are every five seconds at most.
+// newLimits returns the limits of the calls over one connection. A server answers in milliseconds, and a CREATE
+// DATABASE copies a template, so the initial rate is moderate. To connect again is cheap: the first retry is after
+// one second, and later ones are every five seconds at most.
 func newLimits() *limit.Set {
 	return limit.NewSet(limit.WithRate(100, 1, 1000), limit.WithBreaker(3, time.Second, 5*time.Second))
 }
@@ -132,16 +132,17 @@ func (c *Connections) Options(mg resource.Managed) ([]managed.ReconcilerOption, 
 // exist.
 func (c *Connections) Secret(ctx context.Context, mg resource.Managed, name string) (map[string][]byte, error) {
 	secret := &corev1.Secret{}
-	err := c.live.Get(ctx, ctrlclient.ObjectKey{Namespace: mg.GetNamespace(), Name: name}, secret)
-	if apierrors.IsNotFound(err) {
+	key := ctrlclient.ObjectKey{Namespace: mg.GetNamespace(), Name: name}
+	err := credentials.ReadError(c.live.Get(ctx, key, secret), name)
+	if connection.IsMissing(err) {
 		return nil, nil
 	}
 
 	return secret.Data, errors.Wrapf(err, "cannot read the Secret %q of spec.writeConnectionSecretToRef", name)
 }
 
-// A Link is a connection in use. A client that embeds it tells the reconciler which connection and which server it uses,
-// and releases the connection at the end of the pass.
+// A Link is a connection in use. A client that embeds it shows the reconciler which connection and which server it
+// uses, and releases the connection at the end of the pass.
 type Link struct {
 	*postgres.Session
 
@@ -235,8 +236,8 @@ func explain(err error, config providerconfig.Config, mg resource.Managed) error
 		return err
 	}
 
-	return errors.Wrapf(err, "create the Secret again; if its namespace is being deleted, name a ClusterProviderConfig in "+
-		"spec.providerConfigRef, or, to keep the external resource, set the annotation %s to %q",
+	return errors.Wrapf(err, "create the Secret again; if its namespace is being deleted, name a ClusterProviderConfig "+
+		"in spec.providerConfigRef, or, to keep the external resource, set the annotation %s to %q",
 		meta.AnnotationKeyDeletionPolicy, meta.DeletionPolicyOrphan)
 }
 

@@ -23,8 +23,8 @@ const (
 	keyPassword = "password"
 )
 
-// configuration returns the configuration of the object. The two are often created together, and the cache may not have
-// the configuration yet. If it is missing there, it is read once more, from the API server.
+// configuration returns the configuration of the object. The two are often created together, and the cache may not
+// have the configuration yet. If it is missing there, it is read once more, from the API server.
 func (c *Connections) configuration(ctx context.Context, mg resource.Managed) (providerconfig.Config, error) {
 	config, err := providerconfig.Get(ctx, c.kube, mg, kinds())
 	if !providerconfig.IsMissing(err) {
@@ -78,9 +78,9 @@ func name(config providerconfig.Config) string {
 	return strings.Join([]string{"ProviderConfig", config.GetNamespace(), config.GetName()}, "/")
 }
 
-// credentials reads a user name and a password, without line breaks at their ends, and the revision of their Secret. The
-// error is connection.Missing if the Secret does not exist, and connection.Unsure if that is not known: the error page of
-// a proxy is no response of the API server.
+// credentials reads a user name and a password, without line breaks at their ends, and the revision of their
+// Secret. The error is connection.Missing if the Secret does not exist, and connection.Unsure if that is not known:
+// the error page of a proxy is no response of the API server.
 func (c *Connections) credentials(
 	ctx context.Context, ref v1alpha1.NamespacedSecretReference,
 ) (user, password, revision string, err error) {

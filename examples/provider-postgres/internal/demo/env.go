@@ -178,7 +178,7 @@ func (e *env) stop() {
 		<-e.ended
 	}
 	if e.cluster != nil {
-		_ = e.cluster.Stop() // nothing can be done about it, and nobody uses it any more
+		_ = e.cluster.Stop() // the demo is over, and its data are temporary
 	}
 	if e.server != nil {
 		e.server.Close()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -198,11 +197,8 @@ func (e *env) awaitGone(ctx context.Context, r *tour.Report, o client.Object) er
 		if err == nil {
 			return errors.New("it exists")
 		}
-		if !apierrors.IsNotFound(err) {
-			return err
-		}
 
-		return nil
+		return resource.IgnoreNotFound(err)
 	})
 }
 

@@ -32,8 +32,8 @@ const (
 // Install says how to get PostgreSQL.
 const Install = "on Debian and Ubuntu: apt-get install -y postgresql"
 
-// Programs returns the folder with the programs of PostgreSQL: that of the variable PG_BINDIR, of pg_config, of postgres
-// in the PATH, or of a package of Debian.
+// Programs returns the folder with the programs of PostgreSQL: that of the variable PG_BINDIR, of pg_config, of
+// postgres in the PATH, or of a package of Debian.
 func Programs() (string, error) {
 	candidates := []string{os.Getenv("PG_BINDIR")}
 	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
@@ -173,9 +173,10 @@ func (s *Server) command(name string, args ...string) error {
 	return errors.Wrapf(err, "%s failed: %s", name, bytes.TrimSpace(out))
 }
 
-// leash starts a program, and ends it when its standard input has a line or closes, which it does when the process ends
-// that holds it. Unless the line is "keep", the folder is removed.
-const leash = `dir=$1; shift; "$@" </dev/null & p=$!; read -r line; kill -QUIT $p; wait $p; [ "$line" = keep ] || rm -rf "$dir"`
+// leash starts a program, and ends it when its standard input has a line or closes, which it does when the process
+// ends that holds it. Unless the line is "keep", the folder is removed.
+const leash = `dir=$1; shift; "$@" </dev/null & p=$!; read -r line; kill -QUIT $p; wait $p
+[ "$line" = keep ] || rm -rf "$dir"`
 
 // Resume starts the server again after Suspend.
 func (s *Server) Resume(ctx context.Context) error {
@@ -282,11 +283,11 @@ func (s *Server) end(how string) {
 	}
 	_, _ = io.WriteString(s.leash, how)
 	_ = s.leash.Close()
-	_ = s.run.Wait() // it was told to end at once, which is no success
+	_ = s.run.Wait() // it ends by a signal, which is no success
 	s.leash = nil
 }
 
-// free returns a port that nobody uses.
+// free returns an unused port.
 func free() (uint16, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

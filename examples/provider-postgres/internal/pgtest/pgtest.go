@@ -16,8 +16,9 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/postgres"
 )
 
-// Start starts a server that ends with the test. Where PostgreSQL is not installed, it fails the test if the variable CI
-// is set. Otherwise it says on the standard error that the test is not run, and returns false: the test has to return.
+// Start starts a server that ends with the test. Where PostgreSQL is not installed, it fails the test if the
+// variable CI is set. Otherwise it says on the standard error that the test is not run, and returns false: the test
+// has to return.
 func Start(t *testing.T) (*pgserver.Server, bool) {
 	t.Helper()
 	if _, err := pgserver.Programs(); err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A Proxy is the network between the provider and a server. It is a conformance.Breaker and a conformance.Silencer. Use
-// NewProxy.
+// A Proxy is the network between the provider and a server. It is a conformance.Breaker and a conformance.Silencer.
+// Use NewProxy.
 type Proxy struct {
 	// Port on the loopback address.
 	Port uint16

@@ -1,9 +1,9 @@
-// Package postgres has the statements that the provider sends to a PostgreSQL server. It does not depend on Kubernetes.
-// Start with [Open].
+// Package postgres has the statements that the provider sends to a PostgreSQL server. It does not depend on
+// Kubernetes. Start with [Open].
 //
-// All errors are translated to those of package external, see errors.go. A statement that changes something is either a
-// single one, or an implicit transaction of several that are sent together: so its effect is all or nothing, also if its
-// answer is lost. The one exception is CREATE DATABASE, see database.go.
+// All errors are translated to those of package external, see errors.go. A statement that changes something is
+// either a single one, or an implicit transaction of several that are sent together: so its effect is all or
+// nothing, also if its answer is lost. The one exception is CREATE DATABASE, see database.go.
 package postgres
 
 import (

@@ -71,11 +71,11 @@ func connections(t *testing.T, s *pgserver.Server) {
 		is     func(error) bool
 		text   string
 	}{
-		"Password":  {func(c *postgres.Config) { c.Password = "wrong-one" }, external.IsUnauthorized, "user name and the password"},
-		"User":      {func(c *postgres.Config) { c.User = "nobody" }, external.IsUnauthorized, "user name and the password"},
+		"Password":  {func(c *postgres.Config) { c.Password = "wrong-one" }, external.IsUnauthorized, "does not accept"},
+		"User":      {func(c *postgres.Config) { c.User = "nobody" }, external.IsUnauthorized, "does not accept"},
 		"Host":      {func(c *postgres.Config) { c.Host = "db.invalid" }, external.IsUnavailable, "check that it runs"},
 		"Port":      {func(c *postgres.Config) { c.Port = 1 }, external.IsUnavailable, "spec.port"},
-		"Database":  {func(c *postgres.Config) { c.Database = "none" }, external.IsUnavailable, `database "none" does not exist`},
+		"Database":  {func(c *postgres.Config) { c.Database = "none" }, external.IsUnavailable, `"none" does not exist`},
 		"Authority": {func(c *postgres.Config) { c.CA = "" }, external.IsUnavailable, "set spec.tls.caBundle"},
 		"OtherHost": {func(c *postgres.Config) { c.Host = "127.0.0.1" }, external.IsUnavailable, "for another host"},
 		"Limit": {func(c *postgres.Config) { c.User, c.Password = "few", "few" }, func(err error) bool {
@@ -205,7 +205,9 @@ func names(t *testing.T, s *pgserver.Server) {
 	if after := changes(t, s, pgserver.Provider); len(after) > before {
 		t.Errorf("statements were sent: %q", after[before:])
 	}
-	for _, name := range []string{`a"b`, "it's", `back\slash`, "größe", strings.Repeat("ü", 31), "; DROP ROLE provider; --"} {
+	for _, name := range []string{
+		`a"b`, "it's", `back\slash`, "größe", strings.Repeat("ü", 31), "; DROP ROLE provider; --",
+	} {
 		want := postgres.Database{Name: name, Comment: "of " + name}
 		if err := session.CreateDatabase(t.Context(), "uid", want); err != nil {
 			t.Errorf("%q: %v", name, err)
@@ -237,7 +239,8 @@ func inUse(t *testing.T, s *pgserver.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := session.DropDatabase(t.Context(), found); err == nil || !strings.Contains(err.Error(), "in use, by 1 sessions") {
+	err = session.DropDatabase(t.Context(), found)
+	if err == nil || !strings.Contains(err.Error(), "in use, by 1 sessions") {
 		t.Errorf("got %v, want one that says who uses it", err)
 	}
 	_ = user.Close(t.Context())
@@ -246,14 +249,15 @@ func inUse(t *testing.T, s *pgserver.Server) {
 	}
 }
 
-// nameTaken has somebody take the name between the two requests of a creation.
+// nameTaken has another user take the name between the two requests of a creation.
 func nameTaken(t *testing.T, s *pgserver.Server) {
 	session, err := open(t, pgtest.Config(s, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{
-		`CREATE DATABASE "moorage-uid" OWNER provider`, "CREATE DATABASE wanted", "COMMENT ON DATABASE wanted IS 'of another'",
+		`CREATE DATABASE "moorage-uid" OWNER provider`, "CREATE DATABASE wanted",
+		"COMMENT ON DATABASE wanted IS 'of another'",
 	} {
 		if err := s.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)

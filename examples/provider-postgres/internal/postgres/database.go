@@ -11,7 +11,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 )
 
-// A Database is a database as the server has it, or as it shall be. Fields that are empty shall be as the server decides.
+// A Database is a database as the server has it, or as it shall be. Fields that are empty shall be as the server
+// decides.
 type Database struct {
 	Name            string
 	Owner           string
@@ -21,9 +22,9 @@ type Database struct {
 	Comment         string
 }
 
-// Databases are what there is of one object. CREATE DATABASE cannot be part of a transaction, so the comment is a second
-// request. In between, another object or user could take the database for its own. So it is created under a name that
-// only one object ever uses, and gets its comment and its name in one transaction.
+// Databases are what there is of one object. CREATE DATABASE cannot be part of a transaction, so the comment is a
+// second request. In between, another object or user could take the database for its own. So it is created under a
+// name that only one object ever uses, and gets its comment and its name in one transaction.
 type Databases struct {
 	// Named is the database with the external name, or nil.
 	Named *Database
@@ -95,7 +96,7 @@ func (s *Session) CreateDatabase(ctx context.Context, uid string, want Database)
 	if err := s.complete(ctx, half, want, owning); !external.IsAlreadyExists(err) {
 		return external.MaybeCreated(err)
 	}
-	// Somebody has taken the name meanwhile.
+	// The name was taken meanwhile.
 	if err := s.drop(ctx, half.Name); err != nil {
 		return external.MaybeCreated(err)
 	}

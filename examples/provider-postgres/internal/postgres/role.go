@@ -65,8 +65,8 @@ func (s *Session) UpdateRole(ctx context.Context, want Role) error {
 	return s.missing(s.lacks(err, "the attribute CREATEROLE, and from PostgreSQL 16 on the ADMIN option of the role"))
 }
 
-// attributes returns the options of CREATE ROLE and ALTER ROLE. The password is never sent: a verifier is, so that no log
-// of the server ever has the password.
+// attributes returns the options of CREATE ROLE and ALTER ROLE. The password is never sent: a verifier is, so that
+// no log of the server ever has the password.
 func (r Role) attributes() string {
 	out := " WITH"
 	for _, a := range []struct {
@@ -125,8 +125,8 @@ func (s *Session) owning(ctx context.Context, role string) ([]string, error) {
 	}
 }
 
-// acting returns the statements before and after others of one transaction that need the rights of a role, such as that
-// of an owner whom somebody else has chosen. The user is a member of the role only within the transaction.
+// acting returns the statements before and after others of one transaction that need the rights of a role, such as
+// that of an owner that another user has chosen. The user is a member of the role only within the transaction.
 func (s *Session) acting(ctx context.Context, role string) (before, after []string, err error) {
 	before, err = s.owning(ctx, role)
 	if len(before) > 0 {

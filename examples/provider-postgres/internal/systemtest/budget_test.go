@@ -56,8 +56,8 @@ func kinds() []kind {
 	}
 }
 
-// TestBudget runs the provider on a real API server, with the permissions of its role only, and counts its requests: two
-// or three until an object is ready, none in steady state, one for a change, one for its deletion.
+// TestBudget runs the provider on a real API server, with the permissions of its role only, and counts its
+// requests: two or three until an object is ready, none in steady state, one for a change, one for its deletion.
 func TestBudget(t *testing.T) {
 	w, ok := testenv.Start(t)
 	if !ok {

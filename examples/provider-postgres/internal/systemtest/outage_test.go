@@ -23,8 +23,8 @@ var (
 	down      = flag.Duration("down", 0, "how long the server is down at least")
 )
 
-// TestOutage cuts the provider from its server: the configuration says so once, objects at rest are not written, and one
-// for which a user waits says so once.
+// TestOutage cuts the provider from its server: the configuration says so once, objects at rest are not written,
+// and one for which a user waits says so once.
 func TestOutage(t *testing.T) {
 	w, ok := testenv.Start(t)
 	if !ok {

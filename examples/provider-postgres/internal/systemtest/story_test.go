@@ -35,7 +35,8 @@ func application(namespace string) (role, reader *v1alpha1.Role, all []resource.
 	return role, reader, []resource.Managed{grant, schema, database, reader, role}
 }
 
-// TestApplication applies objects before those that they refer to. It rotates a password, and deletes everything at once.
+// TestApplication applies objects before those that they refer to. It rotates a password, and deletes everything at
+// once.
 func TestApplication(t *testing.T) {
 	w, ok := testenv.Start(t)
 	if !ok {

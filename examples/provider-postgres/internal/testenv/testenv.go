@@ -12,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
@@ -118,7 +117,9 @@ func Installed(t *testing.T) ctrlclient.Client {
 	admin, err := devcluster.Shared(t).RESTConfig()
 	must(t, err)
 
-	_, err = envtest.InstallCRDs(admin, envtest.CRDInstallOptions{Paths: []string{packaged("crds")}, ErrorIfPathMissing: true, MaxTime: wait.Patience()})
+	_, err = envtest.InstallCRDs(admin, envtest.CRDInstallOptions{
+		Paths: []string{packaged("crds")}, ErrorIfPathMissing: true, MaxTime: wait.Patience(),
+	})
 	must(t, err)
 
 	return Kube(t)
@@ -149,7 +150,8 @@ func grant(t *testing.T, kube ctrlclient.Client) {
 	must(t, err)
 
 	role, scheme := &rbacv1.ClusterRole{}, kube.Scheme()
-	_, _, err = json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true}).Decode(text, nil, role)
+	from := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true})
+	_, _, err = from.Decode(text, nil, role)
 	must(t, err)
 	must(t, ctrlclient.IgnoreAlreadyExists(kube.Create(t.Context(), role)))
 
@@ -170,9 +172,9 @@ func (w World) Run(ctx context.Context, change func(*provider.Options), carry tr
 	cfg.Wrap(carry)
 
 	// By these log lines, the ledger does not count reads that a slow machine causes.
-	heard := managed.WithLogger(w.Ledger.Logger(nil))
+	logged := managed.WithLogger(w.Ledger.Logger(nil))
 
-	go func() { stopped <- provider.Run(ctx, cfg, o, heard) }()
+	go func() { stopped <- provider.Run(ctx, cfg, o, logged) }()
 
 	return stopped
 }
@@ -207,7 +209,9 @@ func (w World) Gone(t *testing.T, mg resource.Managed) {
 	t.Helper()
 
 	w.Until(t, mg.GetName()+" is gone", func() bool {
-		return apierrors.IsNotFound(w.Kube.Get(t.Context(), ctrlclient.ObjectKeyFromObject(mg), mg))
+		err := w.Kube.Get(t.Context(), ctrlclient.ObjectKeyFromObject(mg), mg)
+
+		return err != nil && resource.IgnoreNotFound(err) == nil
 	})
 }
 

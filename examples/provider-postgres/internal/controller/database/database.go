@@ -1,5 +1,5 @@
-// Package database reconciles objects of the kind Database with databases of a PostgreSQL server. Start with the four methods
-// of the client: Observe, Create, Update and Delete.
+// Package database reconciles objects of the kind Database with databases of a PostgreSQL server. Start with the
+// four methods of the client: Observe, Create, Update and Delete.
 //
 // +kubebuilder:rbac:groups=postgres.moorage.dev,resources=databases,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=postgres.moorage.dev,resources=databases/status,verbs=patch
@@ -84,7 +84,9 @@ func (c Connector) Connect(
 		return nil, err
 	}
 
-	return client{link, managed.NewStamp(c.cluster, v1alpha1.GroupVersion().WithKind(v1alpha1.DatabaseKind).GroupKind(), mg), &seen{}}, nil
+	of := v1alpha1.GroupVersion().WithKind(v1alpha1.DatabaseKind).GroupKind()
+
+	return client{link, managed.NewStamp(c.cluster, of, mg), &seen{}}, nil
 }
 
 type client struct {
@@ -99,8 +101,8 @@ type seen struct {
 	comment string
 }
 
-// Observe reports what there is of the database. One whose creation has not ended belongs to the object, and is never up
-// to date.
+// Observe reports what there is of the database. One whose creation has not ended belongs to the object, and is
+// never up to date.
 func (c client) Observe(ctx context.Context, mg *v1alpha1.Database) (managed.ExternalObservation, error) {
 	found, err := c.Databases(ctx, meta.GetExternalName(mg), string(mg.GetUID()))
 	switch {
@@ -226,14 +228,15 @@ func (c client) Delete(ctx context.Context, mg *v1alpha1.Database) error {
 	return c.DropDatabase(ctx, found)
 }
 
-// current reads the database once more before a change. If there is only one that another object owns since Observe, it
-// is an error; beside a creation of this object that has not ended, it is left out.
+// current reads the database once more before a change. If there is only one that another object owns since
+// Observe, it is an error; beside a creation of this object that has not ended, it is left out.
 func (c client) current(ctx context.Context, mg *v1alpha1.Database) (postgres.Databases, error) {
 	found, err := c.Databases(ctx, meta.GetExternalName(mg), string(mg.GetUID()))
 	if err != nil {
 		return found, errors.Wrap(err, "cannot read the database")
 	}
-	if found.Named == nil || *c.seen == (seen{true, found.Named.Comment}) || c.stamp.Owner(found.Named.Comment) == managed.OwnerOurs {
+	if found.Named == nil || *c.seen == (seen{true, found.Named.Comment}) ||
+		c.stamp.Owner(found.Named.Comment) == managed.OwnerOurs {
 		return found, nil
 	}
 	if found.Half != nil {

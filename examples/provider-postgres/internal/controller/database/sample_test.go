@@ -42,8 +42,10 @@ func (p probe) exec(ctx context.Context, statement, id string) error {
 func (p probe) List(ctx context.Context) ([]conformance.Resource, error) {
 	var out []conformance.Resource
 	err := p.server.In(ctx, "postgres", func(conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT datname, datconnlimit::text, pg_get_userbyid(datdba), pg_encoding_to_char(encoding),
-			coalesce(shobj_description(oid, 'pg_database'), '') FROM pg_database WHERE datname <> 'postgres' AND NOT datistemplate`)
+		rows, err := conn.Query(ctx, `SELECT datname, datconnlimit::text, pg_get_userbyid(datdba),
+			pg_encoding_to_char(encoding),
+			coalesce(shobj_description(oid, 'pg_database'), '') FROM pg_database
+			WHERE datname <> 'postgres' AND NOT datistemplate`)
 		if err != nil {
 			return err
 		}
@@ -70,13 +72,15 @@ func (p probe) Remove(ctx context.Context, id string) error {
 
 // Make creates a database without a comment.
 func (p probe) Make(ctx context.Context, mg resource.Managed) (string, error) {
-	return meta.GetExternalName(mg), p.exec(ctx, "CREATE DATABASE %s CONNECTION LIMIT 3 OWNER provider", meta.GetExternalName(mg))
+	name := meta.GetExternalName(mg)
+
+	return name, p.exec(ctx, "CREATE DATABASE %s CONNECTION LIMIT 3 OWNER provider", name)
 }
 
 // Drift changes the connection limit and the owner of a database.
 func (p probe) Drift(ctx context.Context, id string) error {
 	quoted := pgx.Identifier{id}.Sanitize()
 
-	return p.server.Exec(ctx, strings.ReplaceAll("ALTER DATABASE @ CONNECTION LIMIT 9; ALTER DATABASE @ OWNER TO other", "@",
-		quoted))
+	return p.server.Exec(ctx, strings.ReplaceAll(
+		"ALTER DATABASE @ CONNECTION LIMIT 9; ALTER DATABASE @ OWNER TO other", "@", quoted))
 }

@@ -1,5 +1,5 @@
-// Package grant reconciles objects of the kind Grant with privileges of roles on databases. Start with the four methods
-// of the client: Observe, Create, Update and Delete.
+// Package grant reconciles objects of the kind Grant with privileges of roles on databases. Start with the four
+// methods of the client: Observe, Create, Update and Delete.
 //
 // +kubebuilder:rbac:groups=postgres.moorage.dev,resources=grants,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=postgres.moorage.dev,resources=grants/status,verbs=patch
@@ -83,8 +83,8 @@ func (c Connector) Connect(
 
 type client struct{ *connect.Link }
 
-// Observe reports which privileges the role has on the database. The owner stays unknown: privileges have no place for a
-// stamp.
+// Observe reports which privileges the role has on the database. The owner stays unknown: privileges have no place
+// for a stamp.
 func (c client) Observe(ctx context.Context, mg *v1alpha1.Grant) (managed.ExternalObservation, error) {
 	want := desired(mg)
 	found, err := c.Grant(ctx, want.Role, want.Database)

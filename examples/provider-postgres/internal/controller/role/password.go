@@ -21,9 +21,10 @@ const (
 	keyNext     = "password-next"
 )
 
-// A note is what the comment of a role says: the stamp of its object, which password the server has, and for which value
-// of spec.forProvider.passwordRotation that was set. The comment is set in one transaction with the password. So it tells
-// which password works, also if the answer was lost, and without the right to read what the server stores.
+// A note is what the comment of a role says: the stamp of its object, which password the server has, and for which
+// value of spec.forProvider.passwordRotation that was set. The comment is set in one transaction with the password.
+// So it shows which password works, also if the answer was lost, and without the right to read what the server
+// stores.
 type note struct {
 	stamp, password, rotation string
 }
@@ -82,7 +83,7 @@ func plan(f facts, generate func() string) outcome {
 	// The server has the password that was asked for, and the Secret, too: it becomes the current one.
 	case working != "" && f.note.rotation == f.asked && !f.drifted:
 		return outcome{publish: passwords{working, working}, settled: f.note.password}
-	// Somebody has set another password in the server: that of the Secret is set again.
+	// Another password was set in the server: that of the Secret is set again.
 	case working != "" && f.note.rotation == f.asked:
 		return outcome{publish: passwords{working, working}, apply: working}
 	// The next password is in the Secret, and is to be set.
@@ -97,8 +98,8 @@ func plan(f facts, generate func() string) outcome {
 	}
 }
 
-// apply returns the password to be set in the server, or "". It is an error if that is not in the Secret: an application
-// would be without a password that works.
+// apply returns the password to be set in the server, or "". It is an error if that is not in the Secret: an
+// application would be without a password that works.
 func apply(f facts) (string, error) {
 	const none = "none"
 	next := plan(f, func() string { return none })
@@ -127,7 +128,8 @@ func generate() string {
 	return base64.RawURLEncoding.EncodeToString(random)
 }
 
-// iterations are as many as PostgreSQL takes. Nobody can guess 256 random bits, so more would protect nothing.
+// iterations are as many as PostgreSQL takes. It is impossible to guess 256 random bits, so more would protect
+// nothing.
 const iterations = 4096
 
 // verifier returns what PostgreSQL stores of a password, by SCRAM-SHA-256 (RFC 5803). The salt is derived from the

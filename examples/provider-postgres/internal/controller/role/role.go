@@ -86,7 +86,9 @@ func (c Connector) Connect(
 		return nil, err
 	}
 
-	return client{link, managed.NewStamp(c.cluster, v1alpha1.GroupVersion().WithKind(v1alpha1.RoleKind).GroupKind(), mg), new(string), c.to}, nil
+	of := v1alpha1.GroupVersion().WithKind(v1alpha1.RoleKind).GroupKind()
+
+	return client{link, managed.NewStamp(c.cluster, of, mg), new(string), c.to}, nil
 }
 
 type client struct {

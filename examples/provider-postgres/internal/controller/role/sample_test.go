@@ -46,7 +46,8 @@ func (p probe) exec(ctx context.Context, statements, id string) error {
 func (p probe) List(ctx context.Context) ([]conformance.Resource, error) {
 	var out []conformance.Resource
 	err := p.server.In(ctx, "postgres", func(conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT rolname, rolcanlogin::text, rolcreatedb::text, rolconnlimit::text, coalesce(rolpassword, ''),
+		rows, err := conn.Query(ctx, `SELECT rolname, rolcanlogin::text, rolcreatedb::text, rolconnlimit::text,
+			coalesce(rolpassword, ''),
 			coalesce(shobj_description(oid, 'pg_authid'), '')
 			FROM pg_authid WHERE rolname NOT IN ('postgres', 'provider') AND rolname NOT LIKE 'pg\_%'`)
 		if err != nil {

@@ -45,7 +45,8 @@ func (p probe) exec(ctx context.Context, statements, id string) error {
 func (p probe) List(ctx context.Context) ([]conformance.Resource, error) {
 	var out []conformance.Resource
 	err := p.server.In(ctx, "shop", func(conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT nspname, pg_get_userbyid(nspowner), coalesce(obj_description(oid, 'pg_namespace'), '')
+		rows, err := conn.Query(ctx, `SELECT nspname, pg_get_userbyid(nspowner),
+			coalesce(obj_description(oid, 'pg_namespace'), '')
 			FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%' AND nspname NOT IN ('public', 'information_schema')`)
 		if err != nil {
 			return err

@@ -82,7 +82,9 @@ func (c Connector) Connect(
 		return nil, err
 	}
 
-	return client{link, managed.NewStamp(c.cluster, v1alpha1.GroupVersion().WithKind(v1alpha1.SchemaKind).GroupKind(), mg), new(string)}, nil
+	of := v1alpha1.GroupVersion().WithKind(v1alpha1.SchemaKind).GroupKind()
+
+	return client{link, managed.NewStamp(c.cluster, of, mg), new(string)}, nil
 }
 
 type client struct {
