@@ -51,8 +51,24 @@ var (
 	_ conformance.Breaker      = probe{}
 	_ conformance.Silencer     = probe{}
 	_ conformance.Misrouter    = probe{}
+	_ conformance.Interrupter  = probe{}
 	_ conformance.Hider        = probe{}
 	_ conformance.Holder       = probe{}
+)
+
+var _ func(testing.TB, string) *conformance.Proxy = conformance.FaultProxy
+
+var (
+	_ func(*conformance.Proxy) string                = (*conformance.Proxy).Address
+	_ func(*conformance.Proxy, time.Duration) func() = (*conformance.Proxy).Delay
+	_ conformance.Breaker                            = (*conformance.Proxy)(nil)
+	_                                                = (*conformance.Proxy).Break
+	_                                                = (*conformance.Proxy).Silence
+	_                                                = (*conformance.Proxy).Interrupt
+	_                                                = (*conformance.Proxy).Exchanges
+	_ conformance.Silencer                           = (*conformance.Proxy)(nil)
+	_ conformance.Interrupter                        = (*conformance.Proxy)(nil)
+	_                                                = conformance.Interruption{Exchange: 1, Answered: true, Hang: true}
 )
 
 // A probe implements every optional interface.
@@ -73,6 +89,12 @@ func (probe) Break(context.Context) (func(context.Context) error, error) { retur
 func (probe) Silence(context.Context) (func(context.Context) error, error) { return end, nil }
 
 func (probe) Misroute(context.Context, int) (func(context.Context) error, error) { return end, nil }
+
+func (probe) Exchanges() int { return 0 }
+
+func (probe) Interrupt(context.Context, conformance.Interruption) (func(context.Context) error, error) {
+	return end, nil
+}
 
 func (probe) Hide(context.Context, string) (func(context.Context) error, error) { return end, nil }
 

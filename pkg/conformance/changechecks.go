@@ -212,7 +212,7 @@ func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *fi
 
 // updateTo calls Update and checks that the probe shows the wanted state.
 func (m *directChecks) updateTo(mg resource.Managed, want wantedFields, when string) *finding {
-	if failure := m.update(mg, want, ", which "+when); failure != nil {
+	if failure := m.update(mg, want, ", which "+when+","); failure != nil {
 		return failure
 	}
 	why := ""
@@ -272,15 +272,18 @@ func (k *runner) disturbShortened(
 	if mend == nil {
 		return nil
 	}
-	lengthen := k.shorten(max(k.host.limit/5, shortest))
+	grace := k.host.limit
+	lengthen := k.shorten(min(max(grace/5, shortest), 4*shortest))
+	k.host.grace = grace
 
 	return func() {
 		lengthen()
+		k.host.grace = 0
 		mend()
 	}
 }
 
-// shortest is the deadline of calls for which no answer comes.
+// shortest is the shortest deadline of calls for which no answer comes.
 const shortest = 250 * time.Millisecond
 
 // shorten sets the deadline of calls. It returns a function that sets it back.

@@ -194,8 +194,8 @@ func (m *directChecks) checkCreate() *finding {
 	case len(made) > 1:
 		return m.finding("at-most-one", "Create of %s made %d resources: %v", m.mg.GetName(), len(made), made)
 	case made[0] != name:
-		return m.finding("created-is-seen", "Create of %s left the external name %q, and the probe lists what was made by the "+
-			"ID %q. If %q is its name in the external system, Create has to set the external name to it. If %q is, "+
+		return m.finding("created-is-seen", "Create of %s left the external name %q, and the probe lists what was made "+
+			"by the ID %q. If %q is its name in the external system, Create has to set the external name to it. If %q is, "+
 			"Probe.List has to return that as the ID", m.mg.GetName(), name, made[0], made[0], name)
 	}
 
@@ -258,8 +258,8 @@ func (m *directChecks) update(mg resource.Managed, want wantedFields, what strin
 		why += ". The difference by Observe: " + o.Diff
 	}
 
-	return m.finding("update-converges", "after three Updates, Observe of %s%s says that its resource is not up to date. %s",
-		mg.GetName(), what, why)
+	return m.finding("update-converges",
+		"after three Updates, Observe of %s%s says that its resource is not up to date. %s", mg.GetName(), what, why)
 }
 
 // checkObserveStable checks that two observations are equal if nothing changed.
@@ -330,38 +330,6 @@ func (m *directChecks) checkRecovered() *finding {
 	if !m.eventually(works) {
 		return m.finding("converges", "after the external system was mended, Observe of %s fails: %v",
 			m.mg.GetName(), err)
-	}
-
-	return nil
-}
-
-// checkOwner checks the owner that Observe reports. It checks this for the object, and for another object with the same
-// external name.
-func (m *directChecks) checkOwner() *finding {
-	o, err := m.observe(context.Background(), m.mg)
-	if err != nil {
-		return m.finding("created-is-seen", "Observe of %s fails: %v", m.mg.GetName(), err)
-	}
-	if o.Owner == managed.OwnerUnknown {
-		m.warnOnce("Observe reports no owner (ExternalObservation.Owner is OwnerUnknown). Whatever exists under the external " +
-			"name is taken for the object's, and is changed and deleted, also if someone else made it. If the external " +
-			"system can store a few words with a resource, store a managed.Stamp there, and compare it in Observe")
-
-		return nil
-	}
-	if o.Owner != managed.OwnerOurs {
-		return m.finding(
-			"owner-is-told", "Observe of %s says that what was just created for it is owned by %s", m.mg.GetName(),
-			o.Owner)
-	}
-	m.ledger.traits.Stamped = true
-	other := m.stored(m.sample)
-	m.names[other.GetUID()] = "another object"
-	meta.SetExternalName(other, meta.GetExternalName(m.mg))
-	if o, err = m.observe(context.Background(), other); err == nil && o.ResourceExists && o.Owner == managed.OwnerOurs {
-		return m.finding(
-			"owner-is-told", "Observe of another object with the external name %q says that what was created for %s is its own",
-			meta.GetExternalName(m.mg), m.mg.GetName())
 	}
 
 	return nil

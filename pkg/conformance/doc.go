@@ -17,5 +17,8 @@
 // needs time to apply a change, set Suite.Delay or Suite.Patience. The suite never makes concurrent calls for an
 // object. The timestamps of an object are in the year 2000.
 //
+// A Probe that embeds the result of FaultProxy, a TCP proxy in front of a real server, also injects faults between two
+// requests of one call.
+//
 // While the suite runs, nothing else may use the samples and their external resources.
 package conformance

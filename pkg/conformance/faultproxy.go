@@ -193,8 +193,8 @@ func (p *Proxy) serve(client net.Conn) {
 	pass(l.client, l.server, func() bool { return p.answer(l) })
 }
 
-// refuse ends a new connection. The client reads an end of file, also if it has sent data: the text of its error is then
-// always the same.
+// refuse ends a new connection. The client reads an end of file, also if it has sent data: the text of its error is
+// then always the same.
 func refuse(client net.Conn) {
 	if half, ok := client.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 		_, _ = io.Copy(io.Discard, client)

@@ -93,14 +93,14 @@ const environment = "environment"
 func (h *host) callProbe(what string, do func(context.Context) error) error {
 	err := h.call(context.Background(), what, do)
 	if isTimeout(err) && !h.stopped() {
-		err = h.callFor(context.Background(), 5*h.limit, what, do)
+		err = h.callFor(context.Background(), max(5*h.limit, h.grace), what, do)
 	}
 
 	return err
 }
 
-// giveUpProbe stops the suite because the probe has failed. If the deadline of the call has ended, the environment of the
-// test is named as the reason.
+// giveUpProbe stops the suite because the probe has failed. If the deadline of the call has ended, the environment of
+// the test is named as the reason.
 func (h *host) giveUpProbe(text string, err error) error {
 	if isTimeout(err) {
 		return h.giveUp(environment, text+". The external system or the machine is too slow for Suite.CallTimeout: set a "+

@@ -20,7 +20,8 @@ type callAt struct {
 	n    int
 }
 
-// A cut is an interruption of one call. It is written as, for instance, Create#1:answer-lost-2 or Create#1:request-lost-3.
+// A cut is an interruption of one call. It is written as, for instance, Create#1:answer-lost-2 or
+// Create#1:request-lost-3.
 type cut struct {
 	callAt
 
@@ -63,8 +64,8 @@ func (c cut) happened(died bool) string {
 		text += ", and the process died"
 	}
 
-	return text + ": whatever a " + c.name + " of several requests leaves half done, the next calls have to recognize and " +
-		"complete"
+	return text + ": whatever a " + c.name + " of several requests leaves half done, the next calls have to recognize " +
+		"and complete"
 }
 
 // interruption returns the Interruption that the cut needs.
@@ -96,7 +97,8 @@ func parseCut(text string) (*cut, string, error) {
 		n, err1 := strconv.Atoi(at)
 		exchange, err2 := strconv.Atoi(number)
 		if err1 != nil || err2 != nil || exchange < 1 || isRequest && exchange < 2 {
-			return nil, "", errors.Errorf("%q is not operation#n:answer-lost-exchange or operation#n:request-lost-exchange", word)
+			return nil, "", errors.Errorf(
+				"%q is not operation#n:answer-lost-exchange or operation#n:request-lost-exchange", word)
 		}
 		found = &cut{callAt{name, n}, exchange, isRequest}
 	}

@@ -66,9 +66,9 @@ func (m *directChecks) checkInterruptedCreate(before []string, c cut) *finding {
 }
 
 // compareCreateError calls Create for another object, ends the disturbance, and compares the error of Create with the
-// created resources. waits reports whether a condition becomes true.
+// created resources. within reports whether a condition becomes true.
 func (m *directChecks) compareCreateError(ctx context.Context, before []string, when string, end func(),
-	waits func(func() bool) bool) *finding {
+	within func(func() bool) bool) *finding {
 	mg := m.stored(m.sample)
 	m.names[mg.GetUID()] = "another object"
 	err := m.call(mg, func(c managed.ExternalClient) error {
@@ -83,7 +83,7 @@ func (m *directChecks) compareCreateError(ctx context.Context, before []string, 
 	hides := !isNotCreated(err) && m.isTakenForFailure(err)
 	late := m.ledger.delay > 0 && err != nil // a late resource must not be attributed to another call
 	var failure *finding
-	if (isNotCreated(err) || hides || late) && waits(made) {
+	if (isNotCreated(err) || hides || late) && within(made) {
 		switch {
 		case isNotCreated(err):
 			failure = m.finding("refusal-is-true", "%s, %s", when,

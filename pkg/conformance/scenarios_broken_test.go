@@ -104,6 +104,41 @@ var defects = map[string]defect{
 			return p.Create(ctx, v.DeepCopyObject().(*volume.Volume))
 		}},
 	},
+	"CreatesUnderAnotherName": {
+		reason: "the name that the system knows is not the external name", class: Token, property: "created-is-seen",
+		says: `If "disk-1" is its name in the external system, Create has to set the external name to it`,
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
+			err := p.Create(ctx, v)
+			meta.SetExternalName(v, "another")
+
+			return err
+		}},
+	},
+	"ReplacesWhatIsThere": {
+		reason: "what has the name is deleted and made anew", class: Named, property: "strangers-are-left-alone",
+		says: "Create of another object changed vol, which was made for another object, vol",
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
+			if err := p.Create(ctx, v); !external.IsAlreadyExists(err) {
+				return err
+			}
+			if err := p.Delete(ctx, v); err != nil {
+				return err
+			}
+
+			return p.Create(ctx, v)
+		}},
+	},
+	"DropsErrorsOfCreate": {
+		reason: "nobody hears that nothing was created", class: Named, property: "refused-is-told",
+		says: "Create of another object returns no error: return the error of each request",
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
+			if err := p.Create(ctx, v); external.IsAlreadyExists(err) {
+				return err
+			}
+
+			return nil
+		}},
+	},
 	"CreatesNothing": {
 		reason: "Create says that all is well", class: Named, property: "created-is-seen",
 		says:  "neither Observe nor the probe",
@@ -249,7 +284,9 @@ var defects = map[string]defect{
 		wreck: wreck{remove: func(context.Context, *diskClient, *volume.Volume) error { return nil }},
 	},
 	"UpdateDoesNothing": {
-		reason: "Update never converges", class: Named, property: "update-converges", says: "not up to date",
+		reason: "Update never converges", class: Named, property: "update-converges",
+		says: `which was changed by grow, says that its resource is not up to date. By the probe, size of its resource ` +
+			`"vol" is "10" instead of "20"`,
 		wreck: wreck{update: func(ctx context.Context, p *diskClient, v *volume.Volume) error { return ctx.Err() }},
 	},
 	"ComparesNothing": {
@@ -264,7 +301,8 @@ var defects = map[string]defect{
 		}},
 	},
 	"UpdateAdds": {
-		reason: "each Update adds something", class: Named, property: "update-is-idempotent", says: "changed something",
+		reason: "each Update adds something", class: Named, property: "update-is-idempotent",
+		says: `a second Update of vol changed something: size of "log" was`,
 		wreck: wreck{update: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
 			if err := p.Update(ctx, v); err != nil {
 				return err
@@ -378,7 +416,8 @@ var defects = map[string]defect{
 		says: "token that nothing was created with",
 	},
 	"LeaksCredentials": {
-		reason: "the text of an error has the password", class: Named, property: "secrets-are-kept", says: "<secret>",
+		reason: "the text of an error has the password", class: Named, property: "secrets-are-kept",
+		says: "<secret>. Pass the secret to external.Conceal",
 		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			if _, err := p.get(ctx, meta.GetExternalName(v)); err != nil && !errors.Is(err, errNoDisk) {
@@ -409,7 +448,7 @@ var defects = map[string]defect{
 	},
 	"Restless": {
 		reason: "the status is another each time", class: Named, property: "quiet",
-		says: "writes although nothing changed",
+		says: "writes although nothing changed: one of 1 changed status.usedBytes of vol from",
 		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
 			v *volume.Volume) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)

@@ -184,9 +184,9 @@ type Holder interface {
 	Hold(ctx context.Context, id string) (held <-chan struct{}, end func(context.Context) error, err error)
 }
 
-// An Interrupter is a Probe that can interrupt a call of the client between its requests. A Probe that embeds the result
-// of FaultProxy is one. The suite then takes each request of a Create, Update or Delete as a boundary: the process dies
-// there, or the answer is lost, or does not come until the deadline of the call.
+// An Interrupter is a Probe that can interrupt a call of the client between its requests. A Probe that embeds the
+// result of FaultProxy is one. The suite then takes each request of a Create, Update or Delete as a boundary: the
+// process dies there, or the answer is lost, or does not come until the deadline of the call.
 type Interrupter interface {
 	// Exchanges returns the number of requests of clients that the external system has answered so far.
 	Exchanges() int

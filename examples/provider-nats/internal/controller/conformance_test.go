@@ -75,7 +75,7 @@ func mutations[T resource.Managed](keep func(T, *v1alpha1.Duration), store func(
 }
 
 func samples(make func(name string, n int) resource.Managed) []resource.Managed {
-	return []resource.Managed{make("stream", 1), make("stream-2", 2)}
+	return []resource.Managed{make("orders", 1), make("orders-2", 2)}
 }
 
 func conforming() map[string]candidate {
@@ -85,7 +85,7 @@ func conforming() map[string]candidate {
 				Probe: streamProbe{port: p},
 				Samples: samples(func(name string, n int) resource.Managed {
 					return &v1alpha1.Stream{ObjectMeta: named(name), Spec: v1alpha1.StreamSpec{ForProvider: v1alpha1.StreamParameters{
-						Subjects: []string{fmt.Sprintf("events.%d", n)}, MaxAge: age(2 * time.Hour), Storage: new(v1alpha1.StorageMemory),
+						Subjects: []string{fmt.Sprintf("orders.%d", n)}, MaxAge: age(2 * time.Hour), Storage: new(v1alpha1.StorageMemory),
 					}}}
 				}),
 				Mutations: mutations(
