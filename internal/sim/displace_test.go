@@ -11,11 +11,11 @@ import (
 func TestNameTakenAndDeleteRace(t *testing.T) {
 	for line, want := range map[string]struct{ reason, traced string }{
 		"create/named Create#1:name-taken": {"the name is taken between the look and the create",
-			"actionReportNotOwned"},
-		"create/findable Observe#3:name-taken": {"what is ours was replaced", "actionReportNotOwned"},
-		"delete/named Observe#4:name-taken":    {"what is ours was replaced when it is to be deleted", "actionAbandon"},
+			"action=ReportNotOwned"},
+		"create/findable Observe#3:name-taken": {"what is ours was replaced", "action=ReportNotOwned"},
+		"delete/named Observe#4:name-taken":    {"what is ours was replaced when it is to be deleted", "action=Abandon"},
 		"slow-delete/named Observe#4:name-taken": {
-			"the name is taken as soon as it is free, while the object still goes", "actionAbandon",
+			"the name is taken as soon as it is free, while the object still goes", "action=Abandon",
 		},
 		"create/opaque Observe#3:vanish": {"what is ours is gone", "Create#2"},
 		"create/named Create#1:vanish":   {"there is nothing to be taken away yet", "Create#1"},

@@ -46,11 +46,12 @@ func noWord(o types.Object) bool {
 // players has the types, and single methods, that act as a provider or another controller does, and use the library
 // like it.
 var players = map[string]string{
-	"extClient":         "the client of the external system",
-	"recoveringClient":  "the same, of the class Findable",
-	"extSystem.observe": "the observation of that client",
-	"locked":            "a client that reads its credentials",
-	"users.Touch":       "another controller, which writes a condition of its own",
+	"extClient":               "the client of the external system",
+	"recoveringClient":        "the same, of the class Findable",
+	"extSystem.observe":       "the observation of that client",
+	"extSystem.observeListed": "the same of a listed resource",
+	"locked":                  "a client that reads its credentials",
+	"users.Touch":             "another controller, which writes a condition of its own",
 }
 
 // TestJudgesReadByThePages checks that no file of the simulator reads an object with the functions of the runtime,

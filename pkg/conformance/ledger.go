@@ -161,7 +161,7 @@ func (l *ledger) describeForeignChanges(d difference, before map[string]types.UI
 // describeOwner describes the owner of a resource.
 func describeOwner(of types.UID) string {
 	if of == noObject {
-		return "belongs to somebody else"
+		return "belongs to another owner"
 	}
 
 	return "was made for another object, " + string(of)

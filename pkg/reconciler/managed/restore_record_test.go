@@ -46,6 +46,7 @@ func passOf(mg resource.Managed, o *objectState, options ...ReconcilerOption) *p
 	for _, option := range options {
 		option(r)
 	}
+	r.telemetry = r.newTelemetry()
 
 	return passOver(r, mg, mg, o.acquire(new(sync.Pool)))
 }

@@ -22,7 +22,7 @@ func TestNamesOfCrossplane(t *testing.T) {
 	h := newRecorderWorld(t, func(o *Options) { o.Prefix = "crossplane" })
 	h.pass(made("1"))
 	want := []string{
-		`crossplane_managed_kind_info` + strings.TrimSuffix(gvk, "}") + `,kind="Boat.harbour.example.org"}`,
+		`crossplane_managed_kind_info` + strings.TrimSuffix(gvk, "}") + `,kind="Bucket.storage.example.org"}`,
 		"crossplane_managed_resource_deletion_seconds" + gvk,
 		"crossplane_managed_resource_drift_seconds" + gvk,
 		"crossplane_managed_resource_exists" + gvk,
@@ -105,7 +105,7 @@ func TestLimitWaitingIsCountedByPriority(t *testing.T) {
 	h.LimitWaited(3, 2*time.Second)
 	h.LimitWaited(3, -time.Second) // the clock was set back
 	label := func(priority string) string {
-		return fmt.Sprintf(`limit_wait_seconds_total{kind="Boat.harbour.example.org",priority=%q}`, priority)
+		return fmt.Sprintf(`limit_wait_seconds_total{kind="Bucket.storage.example.org",priority=%q}`, priority)
 	}
 	h.expect("waits", map[string]string{
 		label("poll"): "90", label("retry"): "0", label("progress"): "0", label("user"): "2",
