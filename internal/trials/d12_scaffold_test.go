@@ -87,7 +87,7 @@ func TestD12AnswersToACreation(t *testing.T) {
 	put("main.go", program)
 	put("api/ask.go", ask)
 	templates, err := filepath.Glob(filepath.Join(root,
-		"cmd/moorage/internal/scaffold/templates/project/internal/api/*.go.tmpl"))
+		"cmd/moorage/internal/scaffold/templates/http/internal/api/*.go.tmpl"))
 	if err != nil {
 		t.Fatal(err)
 	}
