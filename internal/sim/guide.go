@@ -8,9 +8,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A Guide controls a run for a search. It resumes the run from a snapshot of another run with the same beginning, takes
-// snapshots for later runs, and ends the run when its rest is known. Its methods are called on the goroutine of the
-// world.
+// A Guide lets a search over many runs skip what an earlier run has done. It starts a run from a snapshot of an earlier
+// run with the same beginning, and takes snapshots for later runs. It ends a run early if an earlier run has shown how
+// the remainder goes. Its methods are called on the goroutine of the world.
 type Guide interface {
 	// Start is called before anything happens. It returns the settings of the run.
 	Start(w *World) Guidance

@@ -93,7 +93,7 @@ func New(kind schema.GroupVersionKind, o Options) (*Recorder, error) {
 	return r, err
 }
 
-// A Write is the purpose of a request to the API server.
+// A Write says what a write to the API server is for. Metrics count writes by it.
 type Write int
 
 // The writes of a pass.
