@@ -20,8 +20,8 @@ import (
 
 // Commands returns the kubectl commands in the section of a page under a heading, in the order of the page. A command
 // is a line that is indented by at least four spaces and begins with kubectl. The pairs oldnew replace names on the
-// page by names of the test, as for strings.NewReplacer. Commands returns an error if the section does not exist, or has
-// no command.
+// page by names of the test, as for strings.NewReplacer. Commands returns an error if the section does not exist, or
+// has no command.
 func Commands(page, heading string, oldnew ...string) ([]string, error) {
 	text, err := os.ReadFile(page) // a test names the page
 	if err != nil {

@@ -117,7 +117,7 @@ func (p *publication) markDetailsPending(ctx context.Context) error {
 	if !p.r.detailsOfCreation || !p.publishes() {
 		return nil
 	}
-	if preparer, ok := p.publisher().(ConnectionPreparer); ok {
+	if preparer, ok := p.publisher(p.checkFence).(ConnectionPreparer); ok {
 		if err := p.instrumentGuarded(ctx, telemetry.Publish,
 			func(ctx context.Context) error { return preparer.PrepareConnection(ctx, p.mg) }); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (p *publication) deliver(ctx context.Context, details ConnectionDetails, cr
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 		defer cancel()
 
-		return p.publishUndelivered(ctx) == nil
+		return p.publishDelivered(ctx) == nil
 	case created == nil || errors.Is(created, errFenced) || p.r.provesNotCreated(p.ownClass(), created):
 		p.settleDetails()
 	}
@@ -189,7 +189,7 @@ func (p *publication) deliverAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resultTimeout)
 	defer cancel()
 
-	return p.storeDelivered(ctx, persistently(ctx, p.publishUndelivered))
+	return p.storeDelivered(ctx, persistently(ctx, p.publishDelivered))
 }
 
 // storePending stores the restored record, and publishes the details that an earlier pass could not publish.
@@ -210,7 +210,7 @@ func (p *publication) deliverLate(ctx context.Context) error {
 		return nil
 	}
 
-	return p.storeDelivered(ctx, p.publishUndelivered(ctx))
+	return p.storeDelivered(ctx, p.publishUndelivered(ctx, p.checkFence))
 }
 
 // A selectivePublisher is a ConnectionPublisher that publishes nothing for objects that name no destination.
@@ -238,10 +238,17 @@ func (p *publication) storeDelivered(ctx context.Context, err error) error {
 	return updatingObject.failed(p.store(ctx, telemetry.Result))
 }
 
-func (p *publication) publishUndelivered(ctx context.Context) error {
+// publishDelivered publishes the details that a Create of this pass has returned, also after the process has lost the
+// leadership: no other process knows these details.
+func (p *publication) publishDelivered(ctx context.Context) error {
+	return p.publishUndelivered(ctx, func(context.Context) error { return nil })
+}
+
+// publishUndelivered publishes details that a Create has returned. It does not replace details unless fence allows it.
+func (p *publication) publishUndelivered(ctx context.Context, fence func(context.Context) error) error {
 	var changed bool
 	err := p.instrumentGuarded(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
-		changed, err = p.publisher().PublishConnection(ctx, p.mg, p.state.Undelivered)
+		changed, err = p.publisher(fence).PublishConnection(ctx, p.mg, p.state.Undelivered)
 
 		return err
 	})
@@ -261,8 +268,8 @@ func (p *publication) publishUndelivered(ctx context.Context) error {
 	return nil
 }
 
-// publisher returns the publisher of the details of the object.
-func (p *publication) publisher() ConnectionPublisher {
+// publisher returns the publisher of the details of the object. It asks fence before it replaces details.
+func (p *publication) publisher(fence func(context.Context) error) ConnectionPublisher {
 	if p.r.publisher != nil {
 		return p.r.publisher
 	}
@@ -270,7 +277,7 @@ func (p *publication) publisher() ConnectionPublisher {
 	return secrets{
 		client: p.r.client, reader: p.r.cluster.GetAPIReader(), of: p.r.of, secretType: p.r.secretType,
 		stamp: p.stampOfKey(), before: p.ownerBefore(), known: p.publishedBefore(),
-		fence: p.checkFence,
+		fence: fence,
 	}
 }
 

@@ -441,3 +441,43 @@ func TestWhatWasTriedOfAWish(t *testing.T) {
 		}
 	}
 }
+
+// TestAFailureOfAnotherSystemIsNoOutage verifies that the failure of a publisher, and a terminal error, do not hide what
+// fails afterwards for the same reason.
+func TestAFailureOfAnotherSystemIsNoOutage(t *testing.T) {
+	outage := unsynced(commonv1.ReasonExternalSystemUnavailable, "it does not answer")
+	for name, tc := range map[string]struct {
+		change func(*outcome)
+		is     bool
+	}{
+		"a call":      {func(*outcome) {}, true},
+		"held":        {func(o *outcome) { o.name = "held" }, true},
+		"a publisher": {func(o *outcome) { o.name = "publish-failed" }, false},
+		"terminal":    {func(o *outcome) { o.progress = stuck }, false},
+		"other":       {func(o *outcome) { o.synced.Reason = "Quota" }, false},
+	} {
+		o := outcome{name: "observe-failed", synced: outage, progress: moving}
+		if tc.change(&o); isOutage(o) != tc.is {
+			t.Errorf("%s: an outage is %t", name, !tc.is)
+		}
+	}
+}
+
+// TestAnOutageWithoutObservedGeneration verifies that an outage is reported once if the CRD stores no observedGeneration
+// of conditions.
+func TestAnOutageWithoutObservedGeneration(t *testing.T) {
+	p := endingPass()
+	p.generation, p.connection.Revision = 3, "1"
+	o := outcome{
+		name: "observe-failed", progress: moving,
+		synced: unsynced(commonv1.ReasonExternalSystemUnavailable, "it does not answer"),
+		event:  event.Warning(reasonCannotObserve, errors.New("it does not answer")),
+	}
+	if got := p.reworded(o); got.event.Reason == "" {
+		t.Error("the outage is not reported")
+	}
+	p.read.SetConditions(unsynced(commonv1.ReasonExternalSystemUnavailable, "old words"))
+	if got := p.reworded(o); got.event.Reason != "" || got.synced.Message != "old words" {
+		t.Errorf("the same outage is reported again: %+v", inFull(got))
+	}
+}

@@ -143,7 +143,7 @@ func (p *publication) publish(ctx context.Context) error {
 	p.detailsPending = false
 	var changed bool
 	err := p.instrumentGuarded(ctx, telemetry.Publish, func(ctx context.Context) (err error) {
-		changed, err = p.publisher().PublishConnection(ctx, p.mg, p.observation.ConnectionDetails)
+		changed, err = p.publisher(p.checkFence).PublishConnection(ctx, p.mg, p.observation.ConnectionDetails)
 
 		return err
 	})

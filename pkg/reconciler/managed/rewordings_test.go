@@ -88,16 +88,60 @@ func brokenNetwork() func() error {
 	}
 }
 
-// TestAnOutageIsOneFact verifies that an object reports once that the external system is unavailable, whichever call
-// fails and whatever the text of the error is, also after a restart. The message is refreshed once an hour. A change of
-// the user is reported at once.
+// TestAnOutageIsOneFact verifies that an object has one event about an outage of the external system, whichever call
+// fails and whatever the text of the error is, also after a restart. If the revision of the connection is known, the
+// message is refreshed once an hour, and otherwise a few times. A change of the user is reported at once.
 func TestAnOutageIsOneFact(t *testing.T) {
-	w := newWorld(t)
-	w.create(nil)
-	w.pass()
-	w.taken()
-	broken, at := brokenNetwork(), []string{"Connect", "Observe"}
-	n := 0
+	for revision, most := range map[string]int{"": 6, "1": 1} {
+		t.Run("revision "+revision, func(t *testing.T) {
+			w := newWorld(t)
+			c := &connected{connection: managed.Connection{Name: "a", Revision: revision}}
+			w.wrap(c.wrap)
+			w.create(nil)
+			w.pass()
+			w.taken()
+			w.alternate(revision == "")
+			passes := func(what string, most int, events string) {
+				t.Helper()
+				requests, emitted := w.twentyMinutes(t)
+				writes := strings.Count(requests, "patch status")
+				if emitted != events || writes > most || writes != strings.Count(requests, ",")+min(writes, 1) {
+					t.Errorf("%s: requests %q and events %q, want %d writes and %q", what, requests, emitted, most, events)
+				}
+				w.condition(commonv1.TypeSynced, "False/ExternalSystemUnavailable")
+			}
+			const warning = "Warning/CannotObserveExternalResource"
+			passes("a broken network", most, warning)
+			passes("the same outage", most-1, "")
+			w.restart()
+			passes("after a restart", most, "")
+			passes("within an hour", most-1, "")
+			passes("within an hour", most-1, "")
+			passes("after an hour", most, "")
+
+			w.change(func(v *volume.Volume) { v.Spec.SizeGiB++ })
+			passes("after a change of the user", most, warning)
+			w.change(func(v *volume.Volume) {
+				meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
+			})
+			passes("after a request of the user", most, warning)
+
+			w.cloud.Before = nil
+			w.pass()
+			w.taken()
+			w.clock.SetTime(w.clock.Now().Add(2 * time.Hour))
+			w.alternate(revision == "")
+			passes("another outage", most, warning)
+		})
+	}
+}
+
+// alternate makes calls fail as on a broken network, each in another way: Observe, or Connect as well.
+func (w *world) alternate(connect bool) {
+	broken, n, at := brokenNetwork(), 0, []string{"Observe", "Observe"}
+	if connect {
+		at[0] = "Connect"
+	}
 	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
 		if call == "Connect" {
 			n++
@@ -108,33 +152,51 @@ func TestAnOutageIsOneFact(t *testing.T) {
 
 		return nil
 	}
-	passes := func(what, requests, events string) {
-		t.Helper()
-		for range 20 {
-			if _, err := w.try(); err == nil {
-				t.Fatal("the pass ended well")
-			}
-			w.clock.SetTime(w.clock.Now().Add(time.Minute))
-		}
-		if sent, _, emitted := w.taken(); sent != requests || emitted != events {
-			t.Errorf("%s: requests %q and events %q, want %q and %q", what, sent, emitted, requests, events)
-		}
-		w.condition(commonv1.TypeSynced, "False/ExternalSystemUnavailable")
-	}
-	passes("a broken network", "patch status", "Warning/CannotObserveExternalResource")
-	passes("the same outage", "", "")
-	w.restart()
-	passes("after a restart", "", "")
-	passes("within an hour", "", "")
-	passes("within an hour", "", "")
-	passes("after an hour", "patch status", "")
+}
 
-	w.change(func(v *volume.Volume) { v.Spec.SizeGiB++ })
-	passes("after a change of the user", "patch status", "Warning/CannotObserveExternalResource")
-	w.change(func(v *volume.Volume) {
-		meta.AddAnnotations(v, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "now"})
-	})
-	passes("after a request of the user", "patch status", "Warning/CannotObserveExternalResource")
+// twentyMinutes makes twenty passes, each of which has to fail, and returns the requests and events.
+func (w *world) twentyMinutes(t *testing.T) (requests, events string) {
+	t.Helper()
+	for range 20 {
+		if _, err := w.try(); err == nil {
+			t.Fatal("the pass ended well")
+		}
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+	}
+	requests, _, events = w.taken()
+
+	return requests, events
+}
+
+// TestAnotherRevisionIsAnotherFailure verifies that an object reports at once what fails after its user has changed the
+// configuration of the connection, although the reason is the same.
+func TestAnotherRevisionIsAnotherFailure(t *testing.T) {
+	w := newWorld(t)
+	c := &connected{connection: managed.Connection{Name: "a", Revision: "1"}}
+	w.wrap(c.wrap)
+	w.create(nil)
+	text := "no such host"
+	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
+		if call == "Observe" {
+			return external.Unavailable(errors.New(text))
+		}
+
+		return nil
+	}
+	for _, step := range []struct{ revision, text, want string }{
+		{"1", "no such host", "no such host"},
+		{"1", "unexpected EOF", "no such host"},
+		{"2", "the port is closed", "the port is closed"},
+		{"2", "unexpected EOF", "the port is closed"},
+	} {
+		c.connection.Revision, text = step.revision, step.text
+		_, _ = w.try()
+		w.clock.SetTime(w.clock.Now().Add(time.Minute))
+		got := w.condition(commonv1.TypeSynced, "False/ExternalSystemUnavailable").Message
+		if !strings.Contains(got, step.want) {
+			t.Errorf("revision %s, %s: the condition says %q", step.revision, step.text, got)
+		}
+	}
 }
 
 // TestAnOutageOfALimitedConnectionIsOneFact verifies the same for an object that is created during an outage, while the
@@ -143,14 +205,8 @@ func TestAnOutageOfALimitedConnectionIsOneFact(t *testing.T) {
 	w := newWorld(t)
 	w.o = append(w.o, managed.WithLimits(limit.NewSet(limit.WithClock(w.clock))))
 	w.restart()
-	broken := brokenNetwork()
-	w.cloud.Before = func(_ context.Context, call string, _ resource.Managed) error {
-		if call == "Observe" {
-			return broken()
-		}
-
-		return nil
-	}
+	w.wrap((&connected{connection: managed.Connection{Name: "a", Revision: "1"}}).wrap)
+	w.alternate(false)
 	w.create(nil)
 	for range 20 {
 		w.pass()
