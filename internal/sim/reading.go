@@ -43,6 +43,7 @@ const (
 	keyCreateAttempt   = "moorage.dev/create-attempt"
 	keyBackendIdentity = "moorage.dev/backend-identity"
 	keyLateInitialized = "moorage.dev/late-initialized"
+	keyOperation       = "moorage.dev/operation"
 	keyWasUnresolved   = "moorage.dev/was-unresolved"
 	keyCreationDetails = "moorage.dev/creation-details"
 )
@@ -50,7 +51,8 @@ const (
 // bookkeeping has the annotations that the provider may change and remove.
 var bookkeeping = map[string]bool{
 	keyExternalName: true, keyPending: true, keySucceeded: true, keyFailed: true, keyCreateAttempt: true,
-	keyBackendIdentity: true, keyLateInitialized: true, keyWasUnresolved: true, keyCreationDetails: true,
+	keyBackendIdentity: true, keyLateInitialized: true, keyOperation: true, keyWasUnresolved: true,
+	keyCreationDetails: true,
 }
 
 // An action is something that a policy allows or forbids.

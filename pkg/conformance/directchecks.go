@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -147,11 +148,29 @@ func (m *directChecks) checkAbsent() *finding {
 	return nil
 }
 
-// callCreate calls Create with a creation token, over a new connection.
+// callCreate calls Create with a creation token, over a new connection. If Create starts an operation, it waits for its
+// end.
 func (m *directChecks) callCreate(mg resource.Managed, token string) error {
 	ctx := managed.ContextWithCreationToken(context.Background(), token)
 
-	return m.call(mg, func(c managed.ExternalClient) error { return c.Create(ctx, mg) })
+	return m.await(mg, m.call(mg, func(c managed.ExternalClient) error { return c.Create(ctx, mg) }))
+}
+
+// await follows the operation that err of a Create reports, as the reconciler does: it calls Observe with the handle of
+// the operation. It returns nil when the operation has ended, and the error of Observe if that fails otherwise. If the
+// operation does not end within the patience of the suite, or err reports none, it returns err.
+func (m *directChecks) await(mg resource.Managed, err error) error {
+	m.eventually(func() bool {
+		o, inProgress := external.AsInProgress(err)
+		if inProgress {
+			_, err = m.observe(external.WithOperationHandle(context.Background(), o.Handle), mg)
+			_, inProgress = external.AsInProgress(err)
+		}
+
+		return !inProgress
+	})
+
+	return err
 }
 
 // checkCreate checks that Create creates exactly one resource and sets the external name.

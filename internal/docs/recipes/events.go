@@ -2,6 +2,9 @@ package recipes
 
 import (
 	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -29,18 +32,22 @@ func (e Events) Subscribe(ctx context.Context, _ resource.Managed, to managed.Ex
 	return cancel, nil
 }
 
-// forward reports names, and opens the stream again when it ends.
+// forward reports names. When the stream ends, it opens another one, and tries again every 5 s while that fails.
 func (e Events) forward(ctx context.Context, changes <-chan string, to managed.ExternalNotifications) {
 	for ctx.Err() == nil {
 		for name := range changes {
 			to.Changed(name)
 		}
 		to.Interrupted() // objects are polled as usual until the stream is open again
-		next, err := e.API.Watch(ctx)
-		if err != nil {
+		ended := wait.PollUntilContextCancel(ctx, 5*time.Second, true, func(context.Context) (bool, error) {
+			next, err := e.API.Watch(ctx)
+			changes = next
+
+			return err == nil, nil
+		})
+		if ended != nil {
 			return
 		}
-		changes = next
 		to.Resumed()
 	}
 }

@@ -19,9 +19,9 @@ type Operation struct {
 }
 
 // An OperationAPI creates databases in operations, and does not show them before. OperationOn returns the operation
-// that creates the database of a name, or ErrNotFound.
+// that creates the database of a name, or ErrNotFound. Start returns ErrConflict if the name is taken.
 type OperationAPI interface {
-	Start(ctx context.Context, name string, sizeGiB int32) (Operation, error)
+	Start(ctx context.Context, db Record) (Operation, error)
 	Operation(ctx context.Context, id string) (Operation, error)
 	OperationOn(ctx context.Context, name string) (Operation, error)
 }
@@ -35,12 +35,15 @@ type OperationClient struct {
 
 // Create starts the operation. The reconciler stores its ID in the object.
 func (c *OperationClient) Create(ctx context.Context, db *v1alpha1.Database) error {
-	op, err := c.Operations.Start(ctx, meta.GetExternalName(db), db.Spec.SizeGiB)
-	if err != nil {
+	op, err := c.Operations.Start(ctx, c.desired(db))
+	switch {
+	case errors.Is(err, ErrConflict):
+		return external.AlreadyExists(err)
+	case err != nil:
 		return err
+	default:
+		return external.InProgress(op.ID, 30*time.Second)
 	}
-
-	return external.InProgress(op.ID, 30*time.Second)
 }
 
 // Observe reads the operation until it is done, and then the database.

@@ -3,14 +3,11 @@ package v1alpha1
 import (
 	"context"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reference"
-	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // A referred is a field that a reference fills.
@@ -37,7 +34,8 @@ func resolve(ctx context.Context, r client.Reader, from client.Object, all ...re
 			CurrentValue: reference.FromPtrValue(*one.value),
 			Reference:    one.ref,
 			To:           reference.To{Managed: one.to},
-			Extract:      reference.Typed(nameWhenReady),
+			Extract:      reference.ExternalName(),
+			WaitForReady: true, // the name is known before the role or the database exists
 		})
 		if err != nil {
 			return errors.Wrapf(err, "cannot resolve spec.forProvider.%sRef", one.field)
@@ -46,14 +44,4 @@ func resolve(ctx context.Context, r client.Reader, from client.Object, all ...re
 	}
 
 	return nil
-}
-
-// nameWhenReady returns the external name of an object when it is ready: the name is known before the role or the
-// database exists.
-func nameWhenReady(mg resource.Managed) string {
-	if mg.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue {
-		return ""
-	}
-
-	return meta.GetExternalName(mg)
 }
