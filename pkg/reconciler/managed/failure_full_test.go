@@ -442,8 +442,8 @@ func TestWhatWasTriedOfAWish(t *testing.T) {
 	}
 }
 
-// TestAFailureOfAnotherSystemIsNoOutage verifies that the failure of a publisher, and a terminal error, do not hide what
-// fails afterwards for the same reason.
+// TestAFailureOfAnotherSystemIsNoOutage verifies that the failure of a publisher, and a terminal error, do not hide
+// what fails afterwards for the same reason.
 func TestAFailureOfAnotherSystemIsNoOutage(t *testing.T) {
 	outage := unsynced(commonv1.ReasonExternalSystemUnavailable, "it does not answer")
 	for name, tc := range map[string]struct {
@@ -463,8 +463,8 @@ func TestAFailureOfAnotherSystemIsNoOutage(t *testing.T) {
 	}
 }
 
-// TestAnOutageWithoutObservedGeneration verifies that an outage is reported once if the CRD stores no observedGeneration
-// of conditions.
+// TestAnOutageWithoutObservedGeneration verifies that an outage is reported once if the CRD stores no
+// observedGeneration of conditions.
 func TestAnOutageWithoutObservedGeneration(t *testing.T) {
 	p := endingPass()
 	p.generation, p.connection.Revision = 3, "1"

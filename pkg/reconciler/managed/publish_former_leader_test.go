@@ -32,8 +32,8 @@ func TestAFormerLeaderDoesNotReplaceDetails(t *testing.T) {
 	}
 }
 
-// TestAFormerLeaderStoresWhatItsCreateReturned verifies that details that only Create returns are stored in a Secret that
-// exists already, although the process has lost the leadership during Create: no other process knows them.
+// TestAFormerLeaderStoresWhatItsCreateReturned verifies that details that only Create returns are stored in a Secret
+// that exists already, although the process has lost the leadership during Create: no other process knows them.
 func TestAFormerLeaderStoresWhatItsCreateReturned(t *testing.T) {
 	var fence error
 	g := keyGallery(t, managed.WithFence(func(context.Context) error { return fence }))
