@@ -22,9 +22,12 @@ import (
 
 // EnqueueUsers returns a handler with which the controller of a managed kind watches a kind of configuration. The
 // argument named "of" is an empty object of the managed kind. The handler enqueues the objects that refer to a
-// configuration when the configuration is created, gets its finalizer or changes its spec, and when its condition
-// Connected becomes True after it was False. It enqueues these objects with low priority. Without the handler, the
-// objects wait for their next retry or poll. The client should be the client of the manager, which reads from a cache.
+// configuration when the configuration is created, gets its finalizer or changes its spec. When the condition Connected
+// of the configuration becomes True after it was False, the handler enqueues only the objects whose condition Synced is
+// not True. An object without this condition counts as not synced. Objects that are synced wait for their next retry or
+// poll, so that they add no load to an external system that recovers. The handler enqueues objects with low priority.
+// Without the handler, all objects wait for their next retry or poll. The client should be the client of the manager,
+// which reads from a cache.
 //
 // EnqueueUsers returns an error if a kind is not registered in the scheme of the client.
 func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {
@@ -39,8 +42,8 @@ func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, 
 	if _, err := newList(c.Scheme(), gvk); err != nil {
 		return nil, err
 	}
-	enqueue := func(ctx context.Context, config client.Object, q queue) {
-		for _, request := range requestsForUsers(ctx, c, configs, gvk, config) {
+	enqueue := func(ctx context.Context, config client.Object, q queue, include func(User) bool) {
+		for _, request := range requestsForUsers(ctx, c, configs, gvk, config, include) {
 			if p, ok := q.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 				p.AddWithOpts(priorityqueue.AddOpts{Priority: new(handler.LowPriority)}, request)
 
@@ -53,22 +56,38 @@ func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, 
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
 			if !e.IsInInitialList { // then the controller reconciles all objects anyway
-				enqueue(ctx, e.Object, q)
+				enqueue(ctx, e.Object, q, anyUser)
 			}
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			if affectsUsers(e.ObjectOld, e.ObjectNew) {
-				enqueue(ctx, e.ObjectNew, q)
+			switch {
+			case affectsUsers(e.ObjectOld, e.ObjectNew):
+				enqueue(ctx, e.ObjectNew, q, anyUser)
+			case reconnected(e.ObjectOld, e.ObjectNew):
+				enqueue(ctx, e.ObjectNew, q, notSynced)
 			}
 		},
 	}, nil
 }
 
-// affectsUsers reports whether a change of a configuration requires a reconcile of its users.
+// affectsUsers reports whether a change of a configuration requires a reconcile of all its users.
 func affectsUsers(before, now client.Object) bool {
 	return before.GetUID() != now.GetUID() || before.GetGeneration() != now.GetGeneration() ||
-		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName) ||
-		connectedStatus(before) == metav1.ConditionFalse && connectedStatus(now) == metav1.ConditionTrue
+		!moormeta.FinalizerExists(before, FinalizerName) && moormeta.FinalizerExists(now, FinalizerName)
+}
+
+// reconnected reports whether the condition Connected of a configuration has become True after it was False.
+func reconnected(before, now client.Object) bool {
+	return connectedStatus(before) == metav1.ConditionFalse && connectedStatus(now) == metav1.ConditionTrue
+}
+
+func anyUser(User) bool { return true }
+
+// notSynced reports whether the condition Synced of a user is not True. It is true for a user without the condition.
+func notSynced(u User) bool {
+	conditioned, ok := u.(resource.Conditioned)
+
+	return !ok || conditioned.GetCondition(commonv1.TypeSynced).Status != metav1.ConditionTrue
 }
 
 // connectedStatus returns the status of the condition Connected of a configuration, or "" if there is no condition.
@@ -81,10 +100,11 @@ func connectedStatus(config client.Object) metav1.ConditionStatus {
 	return conditioned.GetCondition(commonv1.TypeConnected).Status
 }
 
-// requestsForUsers returns a request for each user of a configuration. If the list fails, it returns no requests,
-// because the users are also retried and polled.
+// requestsForUsers returns a request for each user of a configuration for which include returns true. If the list
+// fails, it returns no requests, because the users are also retried and polled.
 func requestsForUsers(
 	ctx context.Context, c client.Client, configs configKinds, gvk schema.GroupVersionKind, config client.Object,
+	include func(User) bool,
 ) []reconcile.Request {
 	kind, err := c.GroupVersionKindFor(config)
 	if err != nil {
@@ -93,9 +113,11 @@ func requestsForUsers(
 	k := key{kind: kind.Kind, namespace: config.GetNamespace(), name: config.GetName()}
 	var requests []reconcile.Request
 	_ = eachUser(ctx, c, c.Scheme(), configs, gvk, k, func(u User) error {
-		requests = append(requests, reconcile.Request{
-			NamespacedName: types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()},
-		})
+		if include(u) {
+			requests = append(requests, reconcile.Request{
+				NamespacedName: types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()},
+			})
+		}
 
 		return nil
 	})

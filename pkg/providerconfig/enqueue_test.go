@@ -16,11 +16,20 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 )
 
+func withSynced(b *Bucket, status metav1.ConditionStatus, reason commonv1.ConditionReason) *Bucket {
+	b.SetConditions(commonv1.Condition{Type: commonv1.TypeSynced, Status: status, Reason: reason})
+
+	return b
+}
+
 func TestEnqueueUsers(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(newScheme()).WithObjects(
 		bucket("a", "one", "", "main"), bucket("a", "two", "Tenant", "main"), bucket("a", "three", "", "spare"),
 		bucket("b", "one", "", "main"), bucket("b", "two", "ClusterTenant", "main"),
 		bucket("a", "four", "ClusterTenant", "main"),
+		withSynced(bucket("d", "healthy", "", "main"), metav1.ConditionTrue, commonv1.ReasonReconcileSuccess),
+		withSynced(bucket("d", "rejected", "", "main"), metav1.ConditionFalse, commonv1.ReasonUnauthorized),
+		withSynced(bucket("d", "pending", "", "main"), metav1.ConditionUnknown, commonv1.ReasonCreationPending),
 	).Build()
 	h, err := EnqueueUsers(c, kinds, &Bucket{})
 	if err != nil {
@@ -31,8 +40,8 @@ func TestEnqueueUsers(t *testing.T) {
 	update := func(before, now client.Object) func(queue) {
 		return func(q queue) { h.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: now}, q) }
 	}
-	connected := func(status metav1.ConditionStatus) *Tenant {
-		out := tenant("a", "main")
+	connected := func(namespace string, status metav1.ConditionStatus) *Tenant {
+		out := tenant(namespace, "main")
 		out.SetConditions(commonv1.Condition{Type: commonv1.TypeConnected, Status: status})
 
 		return out
@@ -59,12 +68,25 @@ func TestEnqueueUsers(t *testing.T) {
 		"Spec": {"connect anew", update(generation(tenant("b", "main"), 1), generation(tenant("b", "main"), 2)),
 			[]string{"b/one"}},
 		"Status": {"nothing for its users", update(tenant("a", "main"), counted(tenant("a", "main"))), nil},
-		"Connected": {"their calls are let through again",
-			update(connected(metav1.ConditionFalse), connected(metav1.ConditionTrue)), []string{"a/one", "a/two"}},
+		"Connected": {"only objects that are not synced need the connection now",
+			update(connected("d", metav1.ConditionFalse), connected("d", metav1.ConditionTrue)),
+			[]string{"d/pending", "d/rejected"}},
+		"ConnectedUnreconciled": {"an object without the condition is not synced",
+			update(connected("a", metav1.ConditionFalse), connected("a", metav1.ConditionTrue)),
+			[]string{"a/one", "a/two"}},
+		"ConnectedAndSpec": {"a changed spec concerns all users", update(
+			connected("d", metav1.ConditionFalse), generation(connected("d", metav1.ConditionTrue), 2)),
+			[]string{"d/healthy", "d/pending", "d/rejected"}},
+		"Flapping": {"an overloaded system that recovers is not called for healthy objects", func(q queue) {
+			for range 10 {
+				update(connected("d", metav1.ConditionTrue), connected("d", metav1.ConditionFalse))(q)
+				update(connected("d", metav1.ConditionFalse), connected("d", metav1.ConditionTrue))(q)
+			}
+		}, []string{"d/pending", "d/rejected"}},
 		"Disconnected": {"they notice it when they call",
-			update(connected(metav1.ConditionTrue), connected(metav1.ConditionFalse)), nil},
+			update(connected("d", metav1.ConditionTrue), connected("d", metav1.ConditionFalse)), nil},
 		"ConnectedFirst": {"nothing was held",
-			update(tenant("a", "main"), connected(metav1.ConditionTrue)), nil},
+			update(tenant("d", "main"), connected("d", metav1.ConditionTrue)), nil},
 		"Unused": {"nobody", update(generation(tenant("c", "main"), 1), generation(tenant("c", "main"), 2)), nil},
 		"Deleted": {"nothing can be done", func(q queue) {
 			h.Delete(t.Context(),
@@ -94,5 +116,16 @@ func TestEnqueueUsers(t *testing.T) {
 	}
 	if _, err := EnqueueUsers(c, kinds, &Role{}); err == nil {
 		t.Error("EnqueueUsers(...) for an unregistered kind succeeded")
+	}
+}
+
+// TestNotSynced verifies that a user of a kind without conditions counts as not synced.
+func TestNotSynced(t *testing.T) {
+	synced := withSynced(bucket("a", "one", "", "main"), metav1.ConditionTrue, commonv1.ReasonReconcileSuccess)
+	if notSynced(synced) {
+		t.Error("an object whose condition Synced is True is not synced")
+	}
+	if !notSynced(struct{ User }{synced}) { // without GetCondition
+		t.Error("an object without conditions is synced")
 	}
 }

@@ -76,7 +76,8 @@ type Bucket struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec BucketSpec `json:"spec,omitempty"`
+	Spec   BucketSpec                 `json:"spec,omitempty"`
+	Status commonv1.ConditionedStatus `json:"status,omitempty"`
 }
 
 // A BucketSpec says which one.
@@ -89,9 +90,15 @@ func (b *Bucket) GetProviderConfigReference() *commonv1.ProviderConfigReference 
 	return b.Spec.ProviderConfigRef
 }
 
+func (b *Bucket) SetConditions(c ...commonv1.Condition) { b.Status.SetConditions(c...) }
+func (b *Bucket) GetCondition(t commonv1.ConditionType) commonv1.Condition {
+	return b.Status.GetCondition(t)
+}
+
 func (b *Bucket) DeepCopyObject() runtime.Object {
 	out := *b
 	b.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	b.Status.DeepCopyInto(&out.Status)
 	if b.Spec.ProviderConfigRef != nil {
 		out.Spec.ProviderConfigRef = new(*b.Spec.ProviderConfigRef)
 	}
