@@ -128,9 +128,9 @@ func (c *Connections) Options(mg resource.Managed) ([]managed.ReconcilerOption, 
 	}, nil
 }
 
-// Secret returns the data of the Secret that an object names for its connection details, or nothing if it does not
-// exist.
-func (c *Connections) Secret(ctx context.Context, mg resource.Managed, name string) (map[string][]byte, error) {
+// Secret returns the Secret that an object names for its connection details, or nil if it does not exist. It may belong
+// to another object, see metav1.IsControlledBy.
+func (c *Connections) Secret(ctx context.Context, mg resource.Managed, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	key := ctrlclient.ObjectKey{Namespace: mg.GetNamespace(), Name: name}
 	err := credentials.ReadError(c.live.Get(ctx, key, secret), name)
@@ -138,7 +138,7 @@ func (c *Connections) Secret(ctx context.Context, mg resource.Managed, name stri
 		return nil, nil
 	}
 
-	return secret.Data, errors.Wrapf(err, "cannot read the Secret %q of spec.writeConnectionSecretToRef", name)
+	return secret, errors.Wrapf(err, "cannot read the Secret %q of spec.writeConnectionSecretToRef", name)
 }
 
 // A Link is a connection in use. A client that embeds it shows the reconciler which connection and which server it

@@ -7,6 +7,8 @@ import (
 	"os"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -55,7 +57,7 @@ func Config(s *pgserver.Server, through *Proxy) postgres.Config {
 type Linker struct {
 	Client *postgres.Client
 
-	// Secrets are the data of Secrets by name.
+	// Secrets are those that the objects name.
 	Secrets *Secrets
 }
 
@@ -82,7 +84,7 @@ func (l Linker) Link(ctx context.Context, _ resource.Managed) (*connect.Link, er
 	return &connect.Link{Session: session, Connection: managed.Connection{Name: "ProviderConfig/default/default"}}, nil
 }
 
-// Secret returns the data of the Secret of an object.
-func (l Linker) Secret(ctx context.Context, mg resource.Managed, name string) (map[string][]byte, error) {
+// Secret returns the Secret that an object names, or nil.
+func (l Linker) Secret(ctx context.Context, mg resource.Managed, name string) (*corev1.Secret, error) {
 	return l.Secrets.Secret(ctx, mg, name)
 }

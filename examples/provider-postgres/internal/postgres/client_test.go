@@ -54,6 +54,7 @@ func TestServer(t *testing.T) {
 	for name, run := range map[string]func(*testing.T, *pgserver.Server){
 		"Connections": connections, "OldServer": oldServer, "OneText": oneText, "Rights": rights, "Names": names,
 		"InUse": inUse, "NameTaken": nameTaken,
+		"OtherEncoding": otherEncoding,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, s) })
 	}

@@ -92,6 +92,7 @@ func (c Config) pool() (*pgxpool.Config, error) {
 	to.DefaultQueryExecMode = pgx.QueryExecModeExec // works through a pooler, too
 	to.RuntimeParams = map[string]string{
 		"application_name": "provider-postgres",
+		"client_encoding":  "UTF8", // that of the statements, whatever encoding a database has
 		// A user of a database can create functions that have the names of built-in ones.
 		"search_path":                 "pg_catalog",
 		"standard_conforming_strings": "on",

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -114,7 +115,7 @@ func (c *Client) answered(err error, refused *pgconn.PgError) error {
 	case code == codeTooMany:
 		return external.Throttled("", 0, errors.Errorf("the server at %s has no connection left (SQLSTATE %s): raise "+
 			"max_connections, or the connection limit of the role", c.config.Address(), code))
-	case strings.HasPrefix(code, classConnection), strings.HasPrefix(code, classOperator) && refused.Severity != severity:
+	case strings.HasPrefix(code, classConnection), strings.HasPrefix(code, classOperator) && !undone(refused):
 		return external.Unavailable(errors.New(c.unreachable(err)))
 	case errors.As(err, &connecting): // the configuration is wrong, and not the object
 		return external.Unavailable(errors.Wrap(text, "the configuration cannot be used"))
@@ -131,8 +132,11 @@ func (c *Client) answered(err error, refused *pgconn.PgError) error {
 	}
 }
 
-// severity is that of an error after which the session goes on, and its transaction is undone.
-const severity = "ERROR"
+// undone reports whether an error has the severity ERROR: the session goes on, and its transaction is undone. Servers
+// translate the field Severity by lc_messages. A pooler may send no other.
+func undone(refused *pgconn.PgError) bool {
+	return cmp.Or(refused.SeverityUnlocalized, refused.Severity) == "ERROR"
+}
 
 // An answer is an error that the server has sent.
 type answer struct {
@@ -157,7 +161,7 @@ func code(err error) string {
 // whose answer was lost, too, and calls it safe to retry.
 func notCreated(err error) error {
 	a := (*answer)(nil)
-	if !errors.As(err, &a) || a.of.Severity != severity || strings.HasPrefix(a.of.Code, classOperator) {
+	if !errors.As(err, &a) || !undone(a.of) || strings.HasPrefix(a.of.Code, classOperator) {
 		return err
 	}
 	switch a.of.Code {

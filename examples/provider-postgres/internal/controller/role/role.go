@@ -11,6 +11,7 @@ import (
 	"context"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -62,10 +63,10 @@ func Options() []managed.ReconcilerOption {
 	}
 }
 
-// A Linker returns a connection for an object, and the data of the Secret that it names for its connection details.
+// A Linker returns a connection for an object, and the Secret that it names for its connection details, or nil.
 type Linker interface {
 	Link(ctx context.Context, mg resource.Managed) (*connect.Link, error)
-	Secret(ctx context.Context, mg resource.Managed, name string) (map[string][]byte, error)
+	Secret(ctx context.Context, mg resource.Managed, name string) (*corev1.Secret, error)
 }
 
 // A Connector creates the clients that reconcile objects of the kind. Use NewConnector.
@@ -147,9 +148,13 @@ func (c client) observePassword(
 	if note.password == "" {
 		mg.SetConditions(commonv1.Creating())
 	}
-	has, err := c.stored(ctx, mg)
+	has, foreign, err := c.stored(ctx, mg)
 	if err != nil {
 		return err
+	}
+	if foreign { // at most the password that the server has: a restored object takes it over with the Secret
+		working := facts{note: note, secret: has}.working()
+		has = passwords{working, working}
 	}
 	next := plan(facts{note: note, asked: asked, drifted: drifted, secret: has}, generate)
 	*status = next.settled
@@ -162,13 +167,16 @@ func (c client) observePassword(
 	return nil
 }
 
-// stored returns the passwords in the Secret.
-func (c client) stored(ctx context.Context, mg *v1alpha1.Role) (passwords, error) {
-	data, err := c.secrets.Secret(ctx, mg, mg.Spec.WriteConnectionSecretToRef.Name)
-	has := passwords{current: string(data[keyPassword]), next: string(data[keyNext])}
-	external.Conceal(ctx, data[keyPassword], data[keyNext])
+// stored returns the passwords in the Secret. It reports as foreign a Secret that does not belong to the object.
+func (c client) stored(ctx context.Context, mg *v1alpha1.Role) (has passwords, foreign bool, err error) {
+	secret, err := c.secrets.Secret(ctx, mg, mg.Spec.WriteConnectionSecretToRef.Name)
+	if err != nil || secret == nil {
+		return passwords{}, false, err
+	}
+	external.Conceal(ctx, secret.Data[keyPassword], secret.Data[keyNext])
+	has = passwords{current: string(secret.Data[keyPassword]), next: string(secret.Data[keyNext])}
 
-	return has, err
+	return has, !metav1.IsControlledBy(secret, mg), nil
 }
 
 // details returns what an application needs to connect.
@@ -213,24 +221,37 @@ func (c client) Create(ctx context.Context, mg *v1alpha1.Role) error {
 }
 
 // Update corrects the attributes and the stamp, and sets the password that the Secret has under the key for the next.
+// A role that is taken over from another object keeps its password: the Secret is taken over after that.
 func (c client) Update(ctx context.Context, mg *v1alpha1.Role) error {
 	found, err := c.current(ctx, mg)
 	if err != nil || found == nil {
 		return err
 	}
 	note, password := parse(found.Comment), ""
-	if mg.Spec.WriteConnectionSecretToRef != nil {
-		drifted := c.ReadsPasswords() && identify(found.Verifier) != note.password
-		has, err := c.stored(ctx, mg)
-		if err != nil {
-			return err
-		}
-		if password, err = apply(facts{note, mg.Spec.ForProvider.PasswordRotation, drifted, has}); err != nil {
+	if mg.Spec.WriteConnectionSecretToRef != nil && c.stamp.Owner(note.stamp) != managed.OwnerOther {
+		if password, err = c.password(ctx, mg, found); err != nil {
 			return err
 		}
 	}
 
 	return c.UpdateRole(ctx, c.desired(mg, note, password))
+}
+
+// password returns the password to be set in the server, or "". It is an error if the Secret belongs to another owner:
+// that owner sets and rotates the passwords in it.
+func (c client) password(ctx context.Context, mg *v1alpha1.Role, found *postgres.Role) (string, error) {
+	has, foreign, err := c.stored(ctx, mg)
+	switch {
+	case err != nil:
+		return "", err
+	case foreign:
+		return "", errors.Errorf("the Secret %q does not belong to this object: name another one in "+
+			"spec.writeConnectionSecretToRef", mg.Spec.WriteConnectionSecretToRef.Name)
+	}
+	note := parse(found.Comment)
+	drifted := c.ReadsPasswords() && identify(found.Verifier) != note.password
+
+	return apply(facts{note, mg.Spec.ForProvider.PasswordRotation, drifted, has})
 }
 
 // Delete drops the role.
