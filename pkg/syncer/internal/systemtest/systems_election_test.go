@@ -178,6 +178,7 @@ func TestLeaderElection(t *testing.T) {
 			t.Errorf("%s was made again", name)
 		}
 	}
+	wait.Until(t, "the second one has the response to its create", func() bool { return second.creates.Load() > 0 })
 	if second.creates.Load() != 1 || first.writes.Load() != after {
 		t.Errorf(
 			"the second one made %d widgets, want 1; the first one wrote %d times since it ended", second.creates.Load(),
