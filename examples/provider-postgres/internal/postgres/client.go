@@ -138,7 +138,7 @@ func (s *Session) useOther(ctx context.Context, database string, do func(*pgx.Co
 	settings.Database = database
 	conn, err := pgx.ConnectConfig(ctx, settings)
 	if err != nil {
-		return s.client.explain(err)
+		return s.client.closed(database, err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 
