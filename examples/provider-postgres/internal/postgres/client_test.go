@@ -39,7 +39,8 @@ func changes(t *testing.T, s *pgserver.Server, user string) []string {
 	}
 	var out []string
 	for line := range strings.Lines(text) {
-		if statement, ok := strings.CutPrefix(line, user+": LOG:  statement: "); ok {
+		statement, ok := strings.CutPrefix(line, user+": LOG:  statement: ")
+		if ok && !strings.HasPrefix(statement, "show ") {
 			out = append(out, strings.TrimSpace(statement))
 		}
 	}
@@ -56,7 +57,7 @@ func TestServer(t *testing.T) {
 	for name, run := range map[string]func(*testing.T, *pgserver.Server){
 		"Connections": connections, "OldServer": oldServer, "OneText": oneText, "Rights": rights, "Names": names,
 		"InUse": inUse, "NameTaken": nameTaken,
-		"OtherEncoding": otherEncoding, "OtherRefuses": otherRefuses,
+		"OtherEncoding": otherEncoding, "OtherRefuses": otherRefuses, "ReadOnly": readOnly,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, s) })
 	}
@@ -104,6 +105,33 @@ func connections(t *testing.T, s *pgserver.Server) {
 	}
 	if got := changes(t, s, good.User); len(got) > before {
 		t.Errorf("the server was changed: %q", got[before:])
+	}
+}
+
+// readOnly has a server that lets nothing be changed, as a standby: it is not asked what exists.
+func readOnly(t *testing.T, s *pgserver.Server) {
+	for _, statement := range []string{
+		"CREATE ROLE reading LOGIN PASSWORD 'reading-one'",
+		"ALTER ROLE reading SET default_transaction_read_only = on",
+		"CREATE DATABASE frozen", "ALTER DATABASE frozen SET default_transaction_read_only = on",
+	} {
+		if err := s.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := pgtest.Config(s, nil)
+	session, err := open(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = session.Schema(t.Context(), "frozen", "any")
+	if err == nil || external.IsUnavailable(err) || !strings.Contains(err.Error(), `"frozen" is read-only`) {
+		t.Errorf("a database: got %v", err)
+	}
+	c.User, c.Password = "reading", "reading-one"
+	_, err = open(t, c)
+	if !external.IsUnavailable(err) || !strings.Contains(err.Error(), "is read-only: it is a standby") {
+		t.Errorf("got %v, want one that says that the server is read-only", err)
 	}
 }
 

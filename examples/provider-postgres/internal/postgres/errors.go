@@ -61,6 +61,9 @@ func (c *Client) explain(err error) error {
 		return c.answered(err, refused)
 	case errors.As(err, &version):
 		return external.Unavailable(version)
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return external.Unavailable(errors.Errorf("the server at %s is read-only: it is a standby, or has "+
+			"default_transaction_read_only: correct spec.host of the configuration, or the server", c.config.Address()))
 	case errors.Is(err, context.Canceled):
 		return errors.Wrap(context.Canceled, "the call to the server was cancelled")
 	default:
@@ -73,6 +76,8 @@ func (c *Client) explain(err error) error {
 func (c *Client) closed(database string, err error) error {
 	refused := (*pgconn.PgError)(nil)
 	switch {
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return errors.Errorf("the database %q is read-only: reset its default_transaction_read_only", database)
 	case !errors.As(err, &refused), isOutage(refused):
 		return c.explain(err)
 	case refused.Code == codeNoDatabase: // it was dropped meanwhile
