@@ -48,11 +48,8 @@ func (c *Client) Config() Config { return c.config }
 // identity is the key of what inspect finds in the data of a connection.
 const identity = "identity"
 
-// inspect checks the version of a server, and records its identity, which its data directory has from initdb on.
+// inspect records the identity of a server, which its data directory has from initdb on.
 func inspect(ctx context.Context, conn *pgx.Conn) error {
-	if err := supported(conn.PgConn().ParameterStatus("server_version")); err != nil {
-		return err
-	}
 	var id string
 	if err := conn.QueryRow(ctx, "SELECT system_identifier::text FROM pg_control_system()").Scan(&id); err != nil {
 		if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Code != codeNoPrivilege {
@@ -138,7 +135,7 @@ func (s *Session) useOther(ctx context.Context, database string, do func(*pgx.Co
 	settings.Database = database
 	conn, err := pgx.ConnectConfig(ctx, settings)
 	if err != nil {
-		return s.client.explain(err)
+		return s.client.closed(database, err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 

@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +39,8 @@ func changes(t *testing.T, s *pgserver.Server, user string) []string {
 	}
 	var out []string
 	for line := range strings.Lines(text) {
-		if statement, ok := strings.CutPrefix(line, user+": LOG:  statement: "); ok {
+		statement, ok := strings.CutPrefix(line, user+": LOG:  statement: ")
+		if ok && !strings.HasPrefix(statement, "show ") {
 			out = append(out, strings.TrimSpace(statement))
 		}
 	}
@@ -54,7 +57,7 @@ func TestServer(t *testing.T) {
 	for name, run := range map[string]func(*testing.T, *pgserver.Server){
 		"Connections": connections, "OldServer": oldServer, "OneText": oneText, "Rights": rights, "Names": names,
 		"InUse": inUse, "NameTaken": nameTaken,
-		"OtherEncoding": otherEncoding,
+		"OtherEncoding": otherEncoding, "OtherRefuses": otherRefuses, "ReadOnly": readOnly,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, s) })
 	}
@@ -64,7 +67,8 @@ func TestServer(t *testing.T) {
 func connections(t *testing.T, s *pgserver.Server) {
 	good := pgtest.Config(s, nil)
 	before := len(changes(t, s, good.User))
-	if err := s.Exec(t.Context(), "CREATE ROLE few LOGIN CONNECTION LIMIT 0 PASSWORD 'few'"); err != nil {
+	if err := s.Exec(t.Context(), "CREATE ROLE few LOGIN CONNECTION LIMIT 0 PASSWORD 'few'; "+
+		"CREATE ROLE barred PASSWORD 'barred-one'"); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
@@ -72,8 +76,10 @@ func connections(t *testing.T, s *pgserver.Server) {
 		is     func(error) bool
 		text   string
 	}{
-		"Password":  {func(c *postgres.Config) { c.Password = "wrong-one" }, external.IsUnauthorized, "does not accept"},
-		"User":      {func(c *postgres.Config) { c.User = "nobody" }, external.IsUnauthorized, "does not accept"},
+		"Password": {func(c *postgres.Config) { c.Password = "wrong-one" }, external.IsUnauthorized, "does not accept"},
+		"User":     {func(c *postgres.Config) { c.User = "nobody" }, external.IsUnauthorized, "does not accept"},
+		"NoLogin": {func(c *postgres.Config) { c.User, c.Password = "barred", "barred-one" }, external.IsUnauthorized,
+			`role "barred" is not permitted to log in`},
 		"Host":      {func(c *postgres.Config) { c.Host = "db.invalid" }, external.IsUnavailable, "check that it runs"},
 		"Port":      {func(c *postgres.Config) { c.Port = 1 }, external.IsUnavailable, "spec.port"},
 		"Database":  {func(c *postgres.Config) { c.Database = "none" }, external.IsUnavailable, `"none" does not exist`},
@@ -100,6 +106,102 @@ func connections(t *testing.T, s *pgserver.Server) {
 	if got := changes(t, s, good.User); len(got) > before {
 		t.Errorf("the server was changed: %q", got[before:])
 	}
+}
+
+// readOnly has a server that lets nothing be changed, as a standby: it is not asked what exists.
+func readOnly(t *testing.T, s *pgserver.Server) {
+	for _, statement := range []string{
+		"CREATE ROLE reading LOGIN PASSWORD 'reading-one'",
+		"ALTER ROLE reading SET default_transaction_read_only = on",
+		"CREATE DATABASE frozen", "ALTER DATABASE frozen SET default_transaction_read_only = on",
+	} {
+		if err := s.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := pgtest.Config(s, nil)
+	session, err := open(t, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = session.Schema(t.Context(), "frozen", "any")
+	if err == nil || external.IsUnavailable(err) || !strings.Contains(err.Error(), `"frozen" is read-only`) {
+		t.Errorf("a database: got %v", err)
+	}
+	c.User, c.Password = "reading", "reading-one"
+	_, err = open(t, c)
+	if !external.IsUnavailable(err) || !strings.Contains(err.Error(), "is read-only: it is a standby") {
+		t.Errorf("got %v, want one that says that the server is read-only", err)
+	}
+}
+
+// otherRefuses has databases that refuse connections of the user: each is a problem of the objects in it alone.
+func otherRefuses(t *testing.T, s *pgserver.Server) {
+	for _, statement := range []string{
+		"CREATE DATABASE denied", "REVOKE CONNECT ON DATABASE denied FROM PUBLIC",
+		"CREATE DATABASE closed ALLOW_CONNECTIONS false",
+		`CREATE DATABASE "full" CONNECTION LIMIT 0`,
+		"CREATE DATABASE rejected",
+	} {
+		if err := s.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reject(t, s, "rejected")
+	session, err := open(t, pgtest.Config(s, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for database, code := range map[string]string{
+		"denied": "42501", "closed": "55000", "full": "53300", "rejected": "28000",
+	} {
+		_, reading := session.Schema(t.Context(), database, "any")
+		changing := session.CreateSchema(t.Context(), postgres.Schema{Name: "any", Database: database})
+		for _, err := range []error{reading, changing} {
+			text := fmt.Sprintf("the user %q of the configuration cannot connect to the database %q: ",
+				pgserver.Provider, database)
+			if err == nil || !strings.HasPrefix(err.Error(), text) || !strings.Contains(err.Error(), code) {
+				t.Errorf("got %v, want an error that begins with %q", err, text)
+			}
+			_, _, throttled := external.AsThrottled(err)
+			if throttled || external.IsUnauthorized(err) || external.IsUnavailable(err) || external.IsNotFound(err) {
+				t.Errorf("%s: the error is one of the whole configuration, or hides the database: %v", database, err)
+			}
+		}
+	}
+	if _, err := session.Schema(t.Context(), "postgres", "any"); err != nil {
+		t.Errorf("another database: %v", err)
+	}
+}
+
+// reject makes the server refuse all connections of the provider to a database by its pg_hba.conf.
+func reject(t *testing.T, s *pgserver.Server, database string) {
+	t.Helper()
+	err := s.In(t.Context(), "postgres", func(conn *pgx.Conn) error {
+		var file string
+		if err := conn.QueryRow(t.Context(), "SHOW hba_file").Scan(&file); err != nil {
+			return err
+		}
+		rules, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		rules = append([]byte("host "+database+" "+pgserver.Provider+" all reject\n"), rules...)
+		if err := os.WriteFile(file, rules, 0o600); err != nil {
+			return err
+		}
+		_, err = conn.Exec(t.Context(), "SELECT pg_reload_conf()")
+
+		return err
+	})
+	for err == nil { // until the server has read it
+		conn, refused := s.Connect(t.Context(), pgserver.Provider, pgserver.Password, database)
+		if refused != nil {
+			return
+		}
+		err = conn.Close(t.Context())
+	}
+	t.Fatal(err)
 }
 
 // oldServer lets a proxy say that the server is an older one.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -89,6 +91,7 @@ func (c Config) pool() (*pgxpool.Config, error) {
 	to := out.ConnConfig
 	to.Host, to.Port, to.Database, to.User, to.Password = c.Host, c.Port, c.Database, c.User, c.Password
 	to.TLSConfig, to.Fallbacks, to.ConnectTimeout = encryption, nil, connectTimeout
+	to.ValidateConnect = writable
 	to.DefaultQueryExecMode = pgx.QueryExecModeExec // works through a pooler, too
 	to.RuntimeParams = map[string]string{
 		"application_name": "provider-postgres",
@@ -101,6 +104,16 @@ func (c Config) pool() (*pgxpool.Config, error) {
 	out.MaxConns = maxConnections
 
 	return out, nil
+}
+
+// writable returns an error if a new connection cannot change anything, as that to a standby. A standby may lag behind:
+// what it does not have may exist. It first checks the version, so that no other product gets a statement.
+func writable(ctx context.Context, conn *pgconn.PgConn) error {
+	if err := supported(conn.ParameterStatus("server_version")); err != nil {
+		return err
+	}
+
+	return pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, conn)
 }
 
 // supported returns an error if the provider does not support the version that a server reports.

@@ -61,11 +61,37 @@ func (c *Client) explain(err error) error {
 		return c.answered(err, refused)
 	case errors.As(err, &version):
 		return external.Unavailable(version)
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return external.Unavailable(errors.Errorf("the server at %s is read-only: it is a standby, or has "+
+			"default_transaction_read_only: correct spec.host of the configuration, or the server", c.config.Address()))
 	case errors.Is(err, context.Canceled):
 		return errors.Wrap(context.Canceled, "the call to the server was cancelled")
 	default:
 		return external.Unavailable(errors.New(c.unreachable(err)))
 	}
+}
+
+// closed translates an error of connecting to another database than that of the configuration. What the server
+// answers is about that database: the configuration works. Only an end of the server itself is an outage.
+func (c *Client) closed(database string, err error) error {
+	refused := (*pgconn.PgError)(nil)
+	switch {
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return errors.Errorf("the database %q is read-only: reset its default_transaction_read_only", database)
+	case !errors.As(err, &refused), isOutage(refused):
+		return c.explain(err)
+	case refused.Code == codeNoDatabase: // it was dropped meanwhile
+		return external.NotFound(errors.Errorf("there is no database %q: create it first", database))
+	default:
+		return errors.Errorf("the user %q of the configuration cannot connect to the database %q: the server answered: %s "+
+			"(SQLSTATE %s)", c.config.User, database, refused.Message, refused.Code)
+	}
+}
+
+// isOutage reports whether the server says that it ends, or does not accept connections yet.
+func isOutage(refused *pgconn.PgError) bool {
+	return strings.HasPrefix(refused.Code, classConnection) ||
+		strings.HasPrefix(refused.Code, classOperator) && !undone(refused)
 }
 
 // unreachable says why there is no connection, as far as a user has to correct something.
@@ -109,13 +135,16 @@ func (c *Client) answered(err error, refused *pgconn.PgError) error {
 	text := errors.Errorf("the server answered: %s (SQLSTATE %s)", refused.Message, refused.Code)
 	out := &answer{error: text, of: refused}
 	switch code := refused.Code; {
-	case code == codeWrongPassword, code == codeInvalidSpec:
+	case code == codeWrongPassword:
 		return external.Unauthorized(errors.Errorf("the server at %s does not accept the user name and the password of "+
 			"the configuration (SQLSTATE %s)", c.config.Address(), code))
+	case code == codeInvalidSpec: // pg_hba.conf has no entry, or the role cannot log in
+		return external.Unauthorized(errors.Errorf("the server at %s does not accept the user of the configuration: %s "+
+			"(SQLSTATE %s)", c.config.Address(), refused.Message, code))
 	case code == codeTooMany:
 		return external.Throttled("", 0, errors.Errorf("the server at %s has no connection left (SQLSTATE %s): raise "+
 			"max_connections, or the connection limit of the role", c.config.Address(), code))
-	case strings.HasPrefix(code, classConnection), strings.HasPrefix(code, classOperator) && !undone(refused):
+	case isOutage(refused):
 		return external.Unavailable(errors.New(c.unreachable(err)))
 	case errors.As(err, &connecting): // the configuration is wrong, and not the object
 		return external.Unavailable(errors.Wrap(text, "the configuration cannot be used"))
