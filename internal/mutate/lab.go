@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -34,6 +37,7 @@ type result struct {
 type lab struct {
 	file string // absolute
 	tmp  string
+	own  string // a pattern of the tests in the file's own test file; "": it has none
 }
 
 // A trial tests the mutant with a number, counted from 1. The number 0 means the unchanged source.
@@ -49,8 +53,32 @@ func newLab(file string) (lab, error) {
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return lab{}, err
 	}
+	own, err := testsBeside(abs)
+	if err != nil {
+		return lab{}, err
+	}
 	tmp, err := os.MkdirTemp("", "mutate-")
-	return lab{file: abs, tmp: tmp}, err
+	return lab{file: abs, tmp: tmp, own: own}, err
+}
+
+// declares finds the tests that a file declares.
+var declares = regexp.MustCompile(`(?m)^func (Test\w*)\(\w+ \*testing\.T\)`)
+
+// testsBeside returns the pattern for -test.run of the tests in x_test.go, for a file x.go. It is empty without such
+// tests.
+func testsBeside(file string) (string, error) {
+	text, err := os.ReadFile(strings.TrimSuffix(file, ".go") + "_test.go")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	var names []string
+	for _, m := range declares.FindAllSubmatch(text, -1) {
+		names = append(names, string(m[1]))
+	}
+	if len(names) == 0 {
+		return "", nil
+	}
+	return "^(" + strings.Join(names, "|") + ")$", nil
 }
 
 func (l lab) close() { _ = os.RemoveAll(l.tmp) }
@@ -133,12 +161,24 @@ func (l lab) compile(name string, src, beside []byte) (binary, said string, err 
 	return binary, "", nil
 }
 
-// test runs a compiled test with the mutant of the given number, and returns the verdict and the output.
+// test runs a compiled test with the mutant of the given number, and returns the verdict and the output. The file's own
+// tests run first: they kill most mutants in milliseconds, and other tests try every combination of facts.
 func (l lab) test(binary string, number int) (verdict, string) {
+	if number > 0 && l.own != "" {
+		if v, detail := l.runTests(binary, number, "-test.run", l.own); v == killed {
+			return v, detail
+		}
+	}
+	return l.runTests(binary, number)
+}
+
+// runTests runs the tests that the flags choose.
+func (l lab) runTests(binary string, number int, flags ...string) (verdict, string) {
 	// The test ends itself at its timeout. The context is for a process that does not end.
 	ctx, cancel := context.WithTimeout(context.Background(), patience+10*time.Second)
 	defer cancel()
-	test := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout", patience.String())
+	test := exec.CommandContext(ctx, binary,
+		append(flags, "-test.short", "-test.failfast", "-test.timeout", patience.String())...)
 	test.Dir = filepath.Dir(l.file)
 	test.Env = append(test.Environ(), chosen+"="+strconv.Itoa(number))
 	out, err := test.CombinedOutput()

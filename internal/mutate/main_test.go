@@ -63,6 +63,20 @@ func TestRun(t *testing.T) {
 				"survived: 0",
 			}},
 		},
+		"Apart": {
+			reason: "The tests of other files run as well if the file's own test notices nothing.",
+			file:   "apart/decide.go",
+			want: want{
+				out: []string{
+					`killed   apart/decide.go:7: delete "case gone"`,
+					`killed   apart/decide.go:7: exchange "case gone" with "case paused"`,
+					`SURVIVED apart/decide.go:9: delete "case paused"`,
+					"mutants: 3",
+					"survived: 1",
+				},
+				err: "1 mutants survived",
+			},
+		},
 		"DoesNotCompile": {
 			reason: "A mutant that does not compile was not killed by a test: that is an error, and the compiler's words say " +
 				"why. Others are tried all the same.",
@@ -113,6 +127,31 @@ func TestRun(t *testing.T) {
 				t.Errorf("%s\nrun(%s): got error %q, want %q", tc.reason, tc.file, got, tc.want.err)
 			}
 		})
+	}
+}
+
+// TestOwnTestsRunFirst checks that other tests do not run for a mutant that the own tests of the file kill.
+func TestOwnTestsRunFirst(t *testing.T) {
+	t.Chdir("testdata")
+	for file, want := range map[string]string{
+		"apart/decide.go": "^(TestGone)$", "odd/falls.go": "", "untested/decide.go": "",
+	} {
+		if got, err := testsBeside(file); err != nil || got != want {
+			t.Errorf("testsBeside(%s) = %q, %v; want %q", file, got, err, want)
+		}
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	t.Setenv("APART_RAN", ran)
+	if err := run(new(strings.Builder), "apart/decide.go"); err == nil {
+		t.Error("no mutant survived")
+	}
+	text, err := os.ReadFile(ran)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without a mutation, and with the two that TestGone does not notice.
+	if got := strings.Count(string(text), "\n"); got != 3 {
+		t.Errorf("the other test ran %d times, want 3", got)
 	}
 }
 
