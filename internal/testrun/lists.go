@@ -28,6 +28,11 @@ var raceList string
 //go:embed unraced.txt
 var unracedList string
 
+// waitingList names the packages that wait for servers most of their time.
+//
+//go:embed waiting.txt
+var waitingList string
+
 // A listed is a test that make test omits.
 type listed struct {
 	part   string // of make proof
@@ -38,7 +43,7 @@ type listed struct {
 
 // comment matches a comment, which begins a line or follows a space. TestX/a#01 has no comment: it is the second
 // subtest with a name.
-var comment = regexp.MustCompile(`(^|\s)#.*`)
+var comment = regexp.MustCompile(`(?m)(^|\s)#.*`)
 
 // readList reads the lines "part folder test flags" of the list. The text after a # is the reason.
 func readList() ([]listed, error) { return readLines(proofList) }
@@ -158,12 +163,18 @@ func moduleOf(folder string) (module, in string) {
 	}
 }
 
+// waiting reads the folders of the list.
+func waiting() []string { return strings.Fields(comment.ReplaceAllString(waitingList, "")) }
+
+// jobs and waits are the fields of a suite. Two cores are busy with them from the beginning to the end.
+const jobs, waits = 3, 4
+
 func testAll(ctx context.Context, modules []string) error {
 	tests, err := readList()
 	if err != nil {
 		return err
 	}
-	s := suite{jobs: 3, leftOut: tests}
+	s := suite{jobs: jobs, waits: waits, waiting: waiting(), leftOut: tests}
 	return s.run(ctx, modules)
 }
 
@@ -177,6 +188,7 @@ func raceAll(ctx context.Context, modules []string) error {
 	if err != nil {
 		return err
 	}
-	s := suite{jobs: 3, race: true, leftOut: append(tests, others...), only: strings.Fields(raceList)}
+	s := suite{jobs: jobs, waits: waits, waiting: waiting(), race: true, leftOut: append(tests, others...),
+		only: strings.Fields(raceList)}
 	return s.run(ctx, modules)
 }

@@ -55,11 +55,13 @@ type observer struct {
 	ended   []record
 	before  map[int]int           // ticks of shared control planes when they were first seen, by process
 	shared  map[int]time.Duration // processor time of shared control planes since then
+	idle    time.Duration         // of all processors of the machine, since the observer was made
+	started time.Duration         // what idleTime returned then
 }
 
 func newObserver() *observer {
 	return &observer{self: os.Getpid(), folder: testFolder, running: map[int]*sampler{}, before: map[int]int{},
-		shared: map[int]time.Duration{}}
+		shared: map[int]time.Duration{}, started: idleTime()}
 }
 
 // interval is the interval at which the process table is read, once for all test binaries.
@@ -73,6 +75,7 @@ func (o *observer) observe(stop <-chan struct{}) {
 		select {
 		case <-stop:
 			o.sample(0, nil)
+			o.idle = idleTime() - o.started
 			return
 		case now := <-clock.C:
 			o.sample(now.Sub(last), processes())
@@ -223,6 +226,35 @@ func kindOf(name string) kind {
 // tick is the unit of processor time in the process table of Linux, which is the same on every architecture that Go
 // runs on.
 const tick = 10 * time.Millisecond
+
+// idleTime returns how long all processors of the machine together have had nothing to do since it started. Without
+// /proc it is zero.
+func idleTime() time.Duration {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	return idleOf(string(text))
+}
+
+// idleOf reads the first line of /proc/stat: cpu user nice system idle iowait. A processor that waits for a disk has
+// nothing to do either.
+func idleOf(stat string) time.Duration {
+	line, _, _ := strings.Cut(stat, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 6 || fields[0] != "cpu" {
+		return 0
+	}
+	var ticks int
+	for _, f := range fields[4:6] {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * tick
+}
 
 // processes reads the process table. Without /proc the table is empty.
 func processes() map[int]process {

@@ -131,3 +131,21 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("parent %d, want %d", p.parent, os.Getppid())
 	}
 }
+
+// TestIdleOf checks that idle time and waits for disks are added, and that another file is no time.
+func TestIdleOf(t *testing.T) {
+	for stat, want := range map[string]time.Duration{
+		"cpu  10 20 30 400 5 0 0 0 0 0\ncpu0 10 20 30 400 5 0\n": 4050 * time.Millisecond,
+		"intr 1 2 3 4 5 6\n":      0,
+		"cpu  1 2\n":              0,
+		"cpu  10 20 30 x 5 0 0\n": 0,
+		"":                        0,
+	} {
+		if got := idleOf(stat); got != want {
+			t.Errorf("idleOf(%q) = %s, want %s", stat, got, want)
+		}
+	}
+	if before, now := idleTime(), idleTime(); before == 0 || now < before {
+		t.Errorf("idleTime: %s, then %s", before, now)
+	}
+}

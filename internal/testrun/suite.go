@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,9 @@ import (
 // of their time waiting for servers.
 type suite struct {
 	race    bool
-	jobs    int
+	jobs    int      // Go commands at a time, and packages at a time of each
+	waits   int      // packages of waitingList at a time, besides
+	waiting []string // folders of packages that begin first
 	only    []string // folders of packages; nil: all
 	leftOut []listed // tests
 
@@ -63,7 +66,7 @@ func (s *suite) run(ctx context.Context, modules []string) error {
 	err := s.compileAndTest(ctx, modules)
 	close(stop)
 	observing.Wait()
-	t := table{records: seen.ended, modules: s.modules, wall: time.Since(began)}
+	t := table{records: seen.ended, modules: s.modules, idle: seen.idle, wall: time.Since(began)}
 	for _, d := range seen.shared {
 		t.shared += d
 	}
@@ -86,10 +89,10 @@ func (s *suite) run(ctx context.Context, modules []string) error {
 // Concurrent Go commands do not share what they compile. A module that does not compile ends the run after the tests of
 // the earlier modules.
 func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
-	free := make(chan struct{}, s.jobs)
-	var all sync.WaitGroup
-	defer all.Wait()
-	for _, m := range modules {
+	waits, jobs := newLane(s.waits), newLane(s.jobs)
+	defer jobs.finish()
+	defer waits.finish()
+	for _, m := range s.ordered(modules) {
 		packages, err := s.packages(ctx, m)
 		if err != nil {
 			return err
@@ -97,28 +100,15 @@ func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
 		if err := s.compile(ctx, m, packages); err != nil {
 			return err
 		}
-		for _, some := range inTwo(packages) {
-			all.Go(func() {
-				free <- struct{}{}
-				defer func() { <-free }()
-				s.test(ctx, m, some)
-			})
+		for _, g := range s.grouped(packages) {
+			l := jobs
+			if g.waits {
+				l = waits
+			}
+			l.add(func() { s.test(ctx, m, g.packages) })
 		}
 	}
 	return nil
-}
-
-// inTwo separates packages whose results may be repeated from the others.
-func inTwo(packages []goPackage) [][]goPackage {
-	var repeated, others []goPackage
-	for _, p := range packages {
-		if isUnrepeated(relative(p.folder)) {
-			others = append(others, p)
-		} else {
-			repeated = append(repeated, p)
-		}
-	}
-	return slices.DeleteFunc([][]goPackage{others, repeated}, func(p []goPackage) bool { return len(p) == 0 })
 }
 
 // compile compiles everything that the tests of the packages link.
@@ -189,7 +179,7 @@ func (s *suite) packages(ctx context.Context, module string) ([]goPackage, error
 		}
 	}
 	last := remembered()
-	slices.SortStableFunc(packages, func(a, b goPackage) int { return int(last[b.folder] - last[a.folder]) })
+	slices.SortStableFunc(packages, func(a, b goPackage) int { return cmp.Compare(last[b.folder], last[a.folder]) })
 	return packages, nil
 }
 

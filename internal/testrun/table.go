@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -21,6 +22,7 @@ type table struct {
 	records []record
 	modules []moduleTime
 	shared  time.Duration // processor time of the control planes that several packages share
+	idle    time.Duration // of all processors of the machine
 	wall    time.Duration
 }
 
@@ -43,6 +45,8 @@ func (t table) printModules(w io.Writer) {
 	fmt.Fprintf(tw, "\t%s\t%s\t%s\tall\t\n", seconds(t.wall), seconds(cpu), seconds(tests))
 	_ = tw.Flush()
 	fmt.Fprintf(w, "besides, shared control planes on this machine: %s of processor\n", seconds(t.shared))
+	fmt.Fprintf(w, "processors of this machine without work: %s of %s\n", seconds(t.idle),
+		seconds(t.wall*time.Duration(runtime.NumCPU())))
 }
 
 // ofModule returns the processor time of the tests of a module: a package belongs to the innermost one.
