@@ -31,10 +31,6 @@ BENCH    ?= .
 # Turns the package names of "go build -v" into a line now and then, and passes on everything else.
 progress = 2>&1 | awk '/^[^ :\#]+$$/ { if (++n % 100 == 0) { print "  " n " packages compiled"; fflush() }; next } { print; fflush() }'
 
-# Says which tests pass without being run where there is no PostgreSQL. With CI set, they fail instead.
-without_postgres = pg_config --bindir >/dev/null 2>&1 || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || \
-	echo "NOT RUN: the tests of $(POSTGRES) that need a PostgreSQL server; on Debian and Ubuntu: apt-get install -y postgresql"
-
 ##@ Use
 
 .PHONY: help
@@ -77,9 +73,7 @@ bin/testrun: $(wildcard internal/testrun/*.go internal/testrun/*.txt) | bin
 
 .PHONY: test
 test: devcluster bin/controller-gen bin/testrun ## What a change can break: every package of every module, then each decision by mutation; minutes
-	@$(without_postgres)
 	@bin/testrun test $(CODE)
-	@$(without_postgres)
 	@$(MAKE) mutate
 
 .PHONY: busy

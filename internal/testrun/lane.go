@@ -38,7 +38,7 @@ func (l *lane) finish() {
 // A group is packages of a module that one Go command tests.
 type group struct {
 	packages []goPackage
-	waits    bool
+	waiting  bool
 }
 
 // grouped returns a group for each package of the waiting list, in the order of the list. Others are in two groups: one
@@ -48,7 +48,7 @@ func (s *suite) grouped(packages []goPackage) []group {
 	for _, folder := range s.waiting {
 		for _, p := range packages {
 			if relative(p.folder) == folder {
-				groups = append(groups, group{packages: []goPackage{p}, waits: true})
+				groups = append(groups, group{packages: []goPackage{p}, waiting: true})
 			}
 		}
 	}
@@ -74,11 +74,11 @@ func (s *suite) grouped(packages []goPackage) []group {
 func (s *suite) ordered(modules []string) []string {
 	var first, others []string
 	for _, m := range modules {
-		waits := slices.ContainsFunc(s.waiting, func(folder string) bool {
+		isListed := slices.ContainsFunc(s.waiting, func(folder string) bool {
 			module, _ := moduleOf(folder)
 			return module == m
 		})
-		if waits {
+		if isListed {
 			first = append(first, m)
 		} else {
 			others = append(others, m)

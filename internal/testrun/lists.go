@@ -147,10 +147,13 @@ func (c command) args() []string {
 	return append(args, strings.Fields(c.flags)...)
 }
 
-// missing returns the tests that did not pass according to the output: go test also passes for a name without a test.
+// missing returns the tests that did not pass according to the output: go test also passes for a name without a test,
+// and a test that finds no PostgreSQL passes and says that it is not run.
 func (c command) missing(printed string) []string {
-	return slices.DeleteFunc(slices.Clone(c.tests),
-		func(test string) bool { return strings.Contains(printed, "--- PASS: "+test+" (") })
+	return slices.DeleteFunc(slices.Clone(c.tests), func(test string) bool {
+		return strings.Contains(printed, "--- PASS: "+test+" (") &&
+			!strings.Contains(printed, "NOT RUN: "+test+":") && !strings.Contains(printed, "NOT RUN: "+test+"/")
+	})
 }
 
 // moduleOf returns the module of a folder, and the path of the folder in the module. The folder is a local path.
@@ -166,15 +169,15 @@ func moduleOf(folder string) (module, in string) {
 // waiting reads the folders of the list.
 func waiting() []string { return strings.Fields(comment.ReplaceAllString(waitingList, "")) }
 
-// jobs and waits are the fields of a suite. Two cores are busy with them from the beginning to the end.
-const jobs, waits = 3, 4
+// jobs and waitingJobs are the fields of a suite. Two cores are busy with them from the beginning to the end.
+const jobs, waitingJobs = 3, 5
 
 func testAll(ctx context.Context, modules []string) error {
 	tests, err := readList()
 	if err != nil {
 		return err
 	}
-	s := suite{jobs: jobs, waits: waits, waiting: waiting(), leftOut: tests}
+	s := suite{jobs: jobs, waitingJobs: waitingJobs, waiting: waiting(), leftOut: tests}
 	return s.run(ctx, modules)
 }
 
@@ -188,7 +191,7 @@ func raceAll(ctx context.Context, modules []string) error {
 	if err != nil {
 		return err
 	}
-	s := suite{jobs: jobs, waits: waits, waiting: waiting(), race: true, leftOut: append(tests, others...),
+	s := suite{jobs: jobs, waitingJobs: waitingJobs, waiting: waiting(), race: true, leftOut: append(tests, others...),
 		only: strings.Fields(raceList)}
 	return s.run(ctx, modules)
 }

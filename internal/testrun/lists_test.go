@@ -291,6 +291,12 @@ func TestMissing(t *testing.T) {
 	if diff := cmp.Diff([]string{"TestA/C", "TestD"}, c.missing(printed)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
+	printed = "NOT RUN: TestA: there is no server\n--- PASS: TestA (0.00s)\nNOT RUN: TestB/C: none\n" +
+		"--- PASS: TestB (0.00s)\n--- PASS: TestBB (0.00s)\n"
+	c = command{tests: []string{"TestA", "TestB", "TestBB"}}
+	if diff := cmp.Diff([]string{"TestA", "TestB"}, c.missing(printed)); diff != "" {
+		t.Errorf("tests that passed without being run: -want, +got:\n%s", diff)
+	}
 }
 
 func TestConcurrent(t *testing.T) {

@@ -5,6 +5,7 @@
 //	testrun proof [PART...]       runs the tests before a release, or parts of them, that have not passed on this tree
 //	testrun busy N FOR COMMAND... runs a command beside N busy loops, which end after the duration FOR
 //	testrun leftout MODULE        prints the tests of the module that make test omits, as a value of go test -skip
+//	testrun postgres              prints the folder with the programs of PostgreSQL, or fails
 //	testrun unproven              prints the parts of proof that have not passed on this tree, and their last commits
 //
 // It runs in the root of the repository. The lists proof.txt and race.txt are beside this file. Tests check that the
@@ -21,7 +22,7 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|busy|leftout|unproven ...")
+		fmt.Fprintln(os.Stderr, "usage: testrun test|race|proof|busy|leftout|postgres|unproven ...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -46,6 +47,8 @@ func run(ctx context.Context, command string, args []string) error {
 		return runBusy(ctx, args)
 	case "leftout":
 		return printLeftOut(args, os.Stdout)
+	case "postgres":
+		return printPostgres(os.Stdout)
 	case "proof", "unproven":
 		p, err := newProof(ctx)
 		if err != nil {

@@ -20,12 +20,13 @@ import (
 // A suite runs the tests of modules: several modules, and several packages of each, run concurrently. Tests spend some
 // of their time waiting for servers.
 type suite struct {
-	race    bool
-	jobs    int      // Go commands at a time, and packages at a time of each
-	waits   int      // packages of waitingList at a time, besides
-	waiting []string // folders of packages that begin first
-	only    []string // folders of packages; nil: all
-	leftOut []listed // tests
+	race        bool
+	jobs        int      // Go commands at a time, and packages at a time of each
+	waitingJobs int      // packages of waiting at a time, besides
+	waiting     []string // folders of packages that begin first
+	only        []string // folders of packages; nil: all
+	leftOut     []listed // tests
+	env         []string // additional variables of the Go commands
 
 	mu      sync.Mutex
 	modules []moduleTime
@@ -59,11 +60,18 @@ type goPackage struct{ path, folder string }
 
 // run compiles the modules and tests them. It prints the table at the end, and fails if a test failed.
 func (s *suite) run(ctx context.Context, modules []string) error {
+	env, notRun, err := needPostgres(modules, debianPostgres)
+	if err != nil {
+		return err
+	}
+	s.env = env
+	fmt.Print(notRun)
+	defer fmt.Print(notRun)
 	began := time.Now()
 	seen, stop := newObserver(), make(chan struct{})
 	var observing sync.WaitGroup
 	observing.Go(func() { seen.observe(stop) })
-	err := s.compileAndTest(ctx, modules)
+	err = s.compileAndTest(ctx, modules)
 	close(stop)
 	observing.Wait()
 	t := table{records: seen.ended, modules: s.modules, idle: seen.idle, wall: time.Since(began)}
@@ -89,9 +97,9 @@ func (s *suite) run(ctx context.Context, modules []string) error {
 // Concurrent Go commands do not share what they compile. A module that does not compile ends the run after the tests of
 // the earlier modules.
 func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
-	waits, jobs := newLane(s.waits), newLane(s.jobs)
+	waiting, jobs := newLane(s.waitingJobs), newLane(s.jobs)
 	defer jobs.finish()
-	defer waits.finish()
+	defer waiting.finish()
 	for _, m := range s.ordered(modules) {
 		packages, err := s.packages(ctx, m)
 		if err != nil {
@@ -102,8 +110,8 @@ func (s *suite) compileAndTest(ctx context.Context, modules []string) error {
 		}
 		for _, g := range s.grouped(packages) {
 			l := jobs
-			if g.waits {
-				l = waits
+			if g.waiting {
+				l = waiting
 			}
 			l.add(func() { s.test(ctx, m, g.packages) })
 		}
@@ -196,6 +204,7 @@ func (s *suite) command(ctx context.Context, module string, args ...string) *exe
 	cmd.Dir = module
 	// with PWD as it is there: Go takes the folder's name from it
 	cmd.Env = append(cmd.Environ(), "MAKEFLAGS=", "GOWORK=off")
+	cmd.Env = append(cmd.Env, s.env...)
 	if os.Getenv("GOGC") == "" {
 		cmd.Env = append(cmd.Env, "GOGC="+strconv.Itoa(gcPercent))
 	}
