@@ -67,9 +67,10 @@ func TestDifferences(t *testing.T) {
 		"y |\n| A | result | x |\n| all but C | result | x |\n\n" +
 		"## Two\n\n| Case | In what | Why |\n|---|---|---|\n| D | calls | x |\n\n## Three\n\n| Case |\n|---|\n| A |\n"
 	for want, headings := range map[string][]string{
-		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C | result, status | x |\n| `B` | " +
+		"- suite: 3 cases\n\n| Cases | Differs in | Why |\n|---|---|---|\n| `A`, all but C | result, status | x |\n| `B` | " +
 			"calls | y |\n": {"One"},
-		"- suite: 3 cases\n\n| Cases | In what | Why |\n|---|---|---|\n| `A`, all but C, `D` | calls, result, status | x " +
+		"- suite: 3 cases\n\n| Cases | Differs in | Why |\n" +
+			"|---|---|---|\n| `A`, all but C, `D` | calls, result, status | x " +
 			"|\n| `B` | calls | y |\n": {"One", "Two"},
 	} {
 		got, err := differences(page, headings...)

@@ -55,7 +55,7 @@ func differences(page string, headings ...string) (string, error) {
 		out = append(out, []string{strings.Join(cases[why], ", "),
 			strings.Join(slices.Sorted(slices.Values(aspects[why])), ", "), why})
 	}
-	b.WriteString("\n" + table([]string{"Cases", "In what", "Why"}, out))
+	b.WriteString("\n" + table([]string{"Cases", "Differs in", "Why"}, out))
 	return b.String(), nil
 }
 

@@ -49,7 +49,7 @@ func (f Fault) duration() time.Duration {
 // The kinds of faults. A fault "after" an operation happens when the operation has had its effect and its answer has
 // not been read.
 const (
-	Fail     Kind = "fail"     // the operation has no effect and fails; its error does not say that
+	Fail     Kind = "fail"     // the operation fails without an effect, and its error says neither
 	Refuse   Kind = "refuse"   // the operation has no effect, and the external system says so
 	Throttle Kind = "throttle" // the operation fails with too many requests
 	Conflict Kind = "conflict" // another client wrote first; an external system reports "conflict"

@@ -46,7 +46,7 @@ var upstreamReasons = []reason{
 		of: bothRuntimes, in: inPriority,
 		but: "GetManagedError ManagedNotFound DeleteSuccessfulDeletionPolicyDelete DeleteSuccessfulDeletionPolicyOrphan " +
 			"UnpublishConnectionDetailsDeletionPolicyDeleteError UnpublishConnectionDetailsDeletionPolicyOrphan",
-		why: "`Result.Priority` is set, so that a queue with priorities takes polls last. A test compares the other fields.",
+		why: "`Result.Priority` is set, so that a priority queue handles polls last. A test compares the other fields.",
 	},
 	{
 		of: bothRuntimes, in: inResult,
@@ -55,25 +55,25 @@ var upstreamReasons = []reason{
 			"PublishCreationConnectionDetailsError PublishUpdateConnectionDetailsError " +
 			"RemoveFinalizerErrorDeletionPolicyDelete RemoveFinalizerErrorDeletionPolicyOrphan ResolveReferencesError " +
 			"UpdateCreatePendingError UpdateCriticalAnnotationsError UpdateExternalError",
-		why: "A failure is returned. controller-runtime then logs and counts it; its back-off is the same as that of " +
+		why: "The error is returned, so that controller-runtime logs and counts it. The back-off is the same as with " +
 			"`Requeue`.",
 	},
 	{
 		of: bothRuntimes, in: inStatus, cases: "InitializeError ResolveReferencesError",
-		why: "The message says what could not be done.",
+		why: "The message names the step that failed.",
 	},
 	{
 		of: bothRuntimes, in: inStatus, cases: "CreateExternalError UpdateCreatePendingError UpdateCriticalAnnotationsError",
-		why: "The attempt is marked, so that it does not depend on clocks.",
+		why: "The object records the attempt to create with an id, so that the record does not depend on clocks.",
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus,
 		cases: "CreateSuccessful ManagementPolicyAllCreateSuccessful ManagementPolicyCreateCreateSuccessful " +
 			"CreationGracePeriod " +
 			"CreateSuccessfulAfterExternalCreatePendingAndDeterministicName",
-		why: "What was created and does not show is said in a condition, and looked at again after a tenth of the time " +
-			"that it has taken, at least a second, " +
-			"and when the grace period ends. With an external name of our own choice nothing is marked.",
+		why: "A condition reports a created resource that is not visible yet. Observe is called again after a tenth " +
+			"of the time since the creation, at least a second, and when the grace period ends. If the provider " +
+			"chooses the external name, no creation annotations are written.",
 	},
 	{
 		of: bothRuntimes, in: inCalls,
@@ -82,20 +82,20 @@ var upstreamReasons = []reason{
 			"PublishUpdateConnectionDetailsError " +
 			"UpdateSuccessful ManagementPolicyAllUpdateSuccessful ManagementPolicyUpdateUpdateSuccessful " +
 			"TypedReconcilerUpdateSuccessful",
-		why: "The resource is looked at again in the same pass: the status says what was seen, not that something was " +
-			"asked for.",
+		why: "The pass calls Observe again after the change, so the status shows the observed state, not only that a " +
+			"change was requested.",
 	},
 	{
 		of: bothRuntimes, in: inResult, cases: "ExternalDeleteSuccessful",
-		why: "While the resource is still there, the next look comes after a tenth of the time that it has taken, at " +
+		why: "While the resource still exists, Observe is called again after a tenth of the time since Delete, at " +
 			"least a second and at most the poll interval.",
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus,
 		cases: "UpdateSuccessful ManagementPolicyAllUpdateSuccessful ManagementPolicyUpdateUpdateSuccessful " +
 			"TypedReconcilerUpdateSuccessful",
-		why: "While the update does not show, `UpToDate` says so and the next look comes after a time that doubles up " +
-			"to the poll interval.",
+		why: "While the update is not visible, `UpToDate` says so. Observe is called again after a time that doubles " +
+			"up to the poll interval.",
 	},
 	{
 		of: bothRuntimes, in: inStatus, cases: "UpdateExternalError ManagementPolicyImmutable ObserveOnlySuccessfulObserve",
@@ -109,85 +109,87 @@ var upstreamReasons = []reason{
 			"AnnotationOverridesPollInterval InvalidAnnotationFallsBack AnnotationBelowMinimumClampsToMin " +
 			"NoAnnotationUsesDefault " +
 			"NewReconcileRequestRecordsToken AlreadyHandledReconcileRequestIsNoOp",
-		why: "Polls are spread by a tenth of the poll interval to either side, so that a fleet does not poll in step. A " +
-			"hook of yours takes the place of that.",
+		why: "Polls have a jitter of a tenth of the poll interval, so that objects are not polled all at once. A poll " +
+			"interval hook replaces the jitter.",
 	},
 	{
 		of: bothRuntimes, in: inResult,
 		cases: "ExternalCreatePending ReconciliationPausedSuccessful ManagementPolicyReconciliationPausedSuccessful " +
 			"ManagementPolicyNotSupported CustomManagementPolicyNotSupported ManagementPoliciesUsedButNotEnabled",
-		why: "No pass is the last: a state that may heal without an event is observed again after ten poll intervals.",
+		why: "Every pass requeues: a state that may change without an event is observed again after ten poll intervals.",
 	},
 	{
 		of: bothRuntimes, in: inCalls, cases: "ExternalCreatePending",
-		why: "What an interrupted creation may have made is looked for before the object waits for a person.",
+		why: "The reconciler calls Observe to find the result of an interrupted create before the object waits for a user.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "ExternalCreatePending",
-		why: "The annotation has the name that it has here.",
+		why: "The message names the annotation of this runtime, `krateo.io/external-create-pending`.",
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus, cases: "LateInitializeUpdateError",
-		why: "Nothing is written that has not changed: a late initialisation that filled in nothing is none, so that " +
-			"there is no write that could fail. " +
-			"One that filled something in fails as there, and the error is returned.",
+		why: "A late initialization that changes nothing sends no write, so no write can fail. If a late " +
+			"initialization changes something and the write fails, the error is returned.",
 	},
 	{
 		of: bothRuntimes, in: inResult + "|" + inStatus, cases: "ObserveOnlyResourceDoesNotExist",
-		why: "A resource that is missing and may not be created is a stable state with a reason of its own, not an " +
-			"error: it is looked at again after the poll interval.",
+		why: "A missing resource that must not be created is not an error. `Synced` has its own reason, and Observe " +
+			"is called again after the poll interval.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus, cases: "ExtraFinalizersDelayDelete",
-		why: "The condition names the finalizers that the deletion waits for. They are checked again after a time that " +
-			"doubles up to the poll interval.",
+		why: "The condition names the finalizers that the deletion waits for. They are checked again after a time " +
+			"that doubles up to the poll interval.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "ManagementPolicyNotSupported CustomManagementPolicyNotSupported",
-		why: "A policy that is not understood has a reason of its own: the supported sets may be others after an upgrade.",
+		why: "A policy that is not supported has its own reason, and is checked again, because a later release may " +
+			"support it.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "ManagementPoliciesUsedButNotEnabled",
-		why: "There is no feature flag: a kind has the field or it has not. What is refused here is Create without Observe.",
+		why: "There is no feature flag: policies count if the kind has the field. Here the policies are rejected " +
+			"because they have Create without Observe.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "PublishCreationConnectionDetailsError PublishUpdateConnectionDetailsError",
-		why: "The message says what could not be done, and the object does not become Ready before its details are " +
-			"published. The details that Create returned are retried for 25 seconds.",
+		why: "The message names the step that failed, and the object does not become Ready before its connection " +
+			"details are published. Details that Create returned are retried for 25 seconds.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus + "|" + inCalls, cases: "PublishObservationConnectionDetailsError",
-		why: "Nothing is published of a resource that does not exist: it is created.",
+		why: "Connection details of a resource that does not exist are not published: the resource is created.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus, cases: "ObserveOnlyPublishConnectionDetailsError",
-		why: "A publisher is asked when there are connection details to publish. With details the error is returned.",
+		why: "The publisher is called only if there are connection details. If there are some, its error is returned.",
 	},
 	{
 		of: ofXP, in: inCalls, cases: "ObserveUpdateAndLateInitializePolicy",
-		why: "What does not exist is not updated.",
+		why: "Update is not called for a resource that does not exist.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus,
 		cases: "UnpublishConnectionDetailsDeletionPolicyDeleteError UnpublishConnectionDetailsDeletionPolicyOrphan",
-		why:   "Nothing is unpublished: the object owns the Secret, so the Secret is deleted with the object.",
+		why: "Connection details are not unpublished: the object owns the Secret, so the Secret is deleted with the " +
+			"object.",
 	},
 	{
 		of: ofUpdaters, in: inTries, cases: "UpdateConflictGetError UpdateError SuccessfulGetAfterAConflict Success",
-		why: "Every error is tried again until the context ends, or for 25 seconds: there conflicts alone, five times " +
-			"in 50 milliseconds.",
+		why: "The updater here retries every error until the context ends, or for 25 seconds. The updater of upstream " +
+			"retries only conflicts, five times in 50 milliseconds.",
 	},
 	{
 		of: ofUpdaters, in: inObject, cases: "UpdateConflictGetError SuccessfulGetAfterAConflict",
-		why: "The patch has no version, so that it cannot conflict: nothing is read anew.",
+		why: "The patch has no resource version, so it cannot conflict, and the object is not read again.",
 	},
 	{
 		of: ofUpdaters, in: inResult, cases: "UpdateConflictGetError",
-		why: "The error is that of the write: nothing is read.",
+		why: "The updater returns the error of the write, because it does not read the object again.",
 	},
 	{
 		of: ofUpdaters, in: inResult, cases: "UpdateManagedError",
-		why: "The initializer sends nothing by itself: the reconciler stores the name with its next write.",
+		why: "The initializer sends no request: the reconciler stores the name with its next write.",
 	},
 }
 
@@ -351,8 +353,8 @@ func (s upstreamSuite) count(t *testing.T, rows *[]string) string {
 		literal, fields, spread = literal+one(asWritten), fields+one(butPriority), spread+one(butPolls)
 	}
 
-	return fmt.Sprintf("- %s: %d cases. %d pass as they are written. %d pass if the priority is not compared. "+
-		"%d pass if the spread of polls is not compared either.\n",
+	return fmt.Sprintf("- %s has %d cases: %d pass unchanged, %d pass if `Result.Priority` is not compared, and "+
+		"%d pass if the jitter of polls is not compared either.\n",
 		s.name, len(names), literal, fields, spread)
 }
 
