@@ -10,6 +10,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -89,7 +90,7 @@ func (p *pass) completeStatus(o outcome) outcome {
 	if o.requeue == poll { // nothing is waited for
 		p.state.Changed = 0
 	}
-	if this := creation(p.mg, p.mg); p.seenOwned && this.Mark != "" {
+	if this := attempt.Creation(p.mg, p.mg); p.seenOwned && this.Mark != "" {
 		text := p.mg.GetCondition(commonv1.TypeCreated).Message
 		if !this.Is(text) {
 			text = this.String()
