@@ -72,6 +72,7 @@ var table = []layer{
 	}},
 	{"3.9", "what reconcilers are made of", []unit{
 		{path: "pkg/reconciler/managed/internal/telemetry/...", why: "metrics and spans of a pass"},
+		{path: "pkg/reconciler/managed/internal/attempt/...", why: "the record of a creation, in annotations"},
 		{path: "pkg/reconciler/managed/internal/objectjson/...", why: "the JSON and the patches of managed resources"},
 	}},
 	{"3.5", "what reconcilers and stores are tested with", []unit{

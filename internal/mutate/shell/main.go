@@ -45,8 +45,8 @@ import (
 
 // subjects are the packages whose functions are mutated. The tests of each package have to notice its mutants.
 var subjects = []string{
-	"pkg/reconciler/managed", "pkg/reconciler/managed/internal/objectjson", "pkg/providerconfig", "pkg/serviceprovider",
-	"pkg/syncer",
+	"pkg/reconciler/managed", "pkg/reconciler/managed/internal/attempt", "pkg/reconciler/managed/internal/objectjson",
+	"pkg/providerconfig", "pkg/serviceprovider", "pkg/syncer",
 }
 
 // reasonsFile has the reasons for which mutants are equivalent to the unchanged code.

@@ -17,6 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
@@ -67,7 +68,7 @@ func (p *pass) persistOwnership(ctx context.Context) error {
 		if !resolves || p.inherits() {
 			meta.AddAnnotations(p.mg, map[string]string{meta.AnnotationKeyCreateAttempt: p.newAttempt()})
 		}
-		markResult(p.mg, attemptSucceeded, p.now())
+		attempt.MarkResult(p.mg, attempt.Succeeded, p.now())
 	}
 	p.recordOwnerBefore()
 
@@ -93,11 +94,11 @@ func (p *pass) persistOwnership(ctx context.Context) error {
 // The record of another object means that this object was restored.
 func (p *pass) adopts() bool {
 	unheld := p.r.finalizer == nil && !meta.FinalizerExists(p.mg, FinalizerName)
-	id, result := attemptOf(p.mg)
-	restored := !p.r.named && copied(p.mg, id) && result == attemptSucceeded
+	id, result := attempt.Of(p.mg)
+	restored := !p.r.named && attempt.Copied(p.mg, id) && result == attempt.Succeeded
 
 	return p.observation.ResourceExists && (unheld || restored || p.namedByUser() ||
-		p.observation.Owner == OwnerNone || p.takesOverRestored()) && created(p.mg) == ""
+		p.observation.Owner == OwnerNone || p.takesOverRestored()) && attempt.CreationMark(p.mg) == ""
 }
 
 // create creates the external resource. It records the attempt before the call and the result after it. Nothing
@@ -146,9 +147,9 @@ func (p *pass) create(ctx context.Context) error {
 
 		return creating.failed(err)
 	}
-	p.state.Seen, p.state.Since, p.state.Creation = objectstate.CreationRef{}, p.r.at(p.now()), created(p.mg)
+	p.state.Seen, p.state.Since, p.state.Creation = objectstate.CreationRef{}, p.r.at(p.now()), attempt.CreationMark(p.mg)
 	if !p.r.named {
-		p.state.Made = creation(p.mg, p.mg)
+		p.state.Made = attempt.Creation(p.mg, p.mg)
 	}
 	p.state.Changed = p.state.Since
 	if p.r.named {
@@ -170,7 +171,7 @@ func (p *pass) prepareCreate(ctx context.Context) error {
 		}
 	}
 	p.storeBackend()
-	if p.warnAbandoned(); abandoned(p.mg) {
+	if p.warnAbandoned(); attempt.Abandoned(p.mg) {
 		p.giveUp()
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
@@ -289,7 +290,7 @@ func (p *pass) askUser(ctx context.Context) error {
 	if err := p.storeQuestion(ctx, noted); err != nil || !noted {
 		return cmp.Or(err, p.publishErr)
 	}
-	if found, _ := p.observedInStatus(creation(p.mg, p.mg)); found ||
+	if found, _ := p.observedInStatus(attempt.Creation(p.mg, p.mg)); found ||
 		mark == "" { // under another name: that one was claimed, and no other
 		return p.publishErr
 	}

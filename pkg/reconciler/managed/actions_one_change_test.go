@@ -15,6 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -242,7 +243,7 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 			if w.claimed != (call == "claim" && answer == nil) {
 				t.Errorf("%s that ended with %v: claimed is %t", call, err, w.claimed)
 			}
-			if id, _ := attemptOf(w.mg); answer == nil && numberOf(id) < meta.GetExternalCreateSucceeded(w.mg).Unix() {
+			if id, _ := attempt.Of(w.mg); answer == nil && attempt.Number(id) < meta.GetExternalCreateSucceeded(w.mg).Unix() {
 				t.Errorf("%s: the attempt %s is before its own time", call, id)
 			}
 		}
@@ -260,7 +261,7 @@ func TestAnAuthorsFinalizerComesFirst(t *testing.T) {
 		t.Errorf("the pass after the one that has claimed notes the end of a restore: %v, marked %v", err,
 			w.mg.GetAnnotations())
 	}
-	if id, _ := attemptOf(w.mg); numberOf(id) > meta.GetExternalCreateSucceeded(w.mg).Unix() {
+	if id, _ := attempt.Of(w.mg); attempt.Number(id) > meta.GetExternalCreateSucceeded(w.mg).Unix() {
 		t.Errorf("the attempt %s is after the time of its result, %s", id, meta.GetExternalCreateSucceeded(w.mg))
 	}
 }

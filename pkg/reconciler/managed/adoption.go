@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
@@ -54,9 +55,9 @@ func (p *creationRecord) notOwned() bool {
 	if !lifecycle.NotOwned(owner, false, adoption, matches) { // whatever the marks are, which take longer to read
 		return false
 	}
-	this := creation(p.mg, p.read)
+	this := attempt.Creation(p.mg, p.read)
 	inStatus, underThisName := p.observedInStatus(this)
-	found := p.state.Seen == creation(p.mg, p.mg)
+	found := p.state.Seen == attempt.Creation(p.mg, p.mg)
 	claimed := this.Mark != "" && !meta.GetExternalCreateSucceeded(p.mg).IsZero() && (!inStatus || underThisName || found)
 
 	if p.r.named && p.observation.Owner == OwnerUnknown {
@@ -69,8 +70,8 @@ func (p *creationRecord) notOwned() bool {
 // namedByUser reports whether no recorded creation has the external name. A user may have set the name after a failed
 // creation, or to answer which resource a creation with unknown result has made.
 func (p *creationRecord) namedByUser() bool {
-	id, _ := attemptOf(p.mg)
-	over := id != "" && !copied(p.mg, id) && !resultUnknown(p.mg)
+	id, _ := attempt.Of(p.mg)
+	over := id != "" && !attempt.Copied(p.mg, id) && !attempt.Unresolved(p.mg)
 	begun := id != "" || !meta.GetExternalCreatePending(p.mg).IsZero()
 
 	return !p.r.named && meta.GetExternalName(p.mg) != "" && (over || !begun)

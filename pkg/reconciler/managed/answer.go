@@ -10,6 +10,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -37,7 +38,7 @@ const (
 // predecessor. If there are predecessors and the question is about a later creation, recordQuestion updates the time.
 func (p *creationRecord) recordQuestion() bool {
 	said, about := questionNote(p.mg)
-	last := latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg))
+	last := attempt.Latest(meta.GetExternalCreateSucceeded(p.mg), meta.GetExternalCreatePending(p.mg))
 	if said != "" && (len(p.r.predecessors) == 0 || !last.After(about)) {
 		return false
 	}
@@ -62,11 +63,11 @@ func (p *creationRecord) answered() lifecycle.Answer {
 	if !asked && !gaveUp {
 		return lifecycle.Question{}.Answer()
 	}
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
 	return lifecycle.Question{
 		Asked:         asked,
-		Recorded:      created(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
+		Recorded:      attempt.CreationMark(p.mg) != "" || !meta.GetExternalCreatePending(p.mg).IsZero(),
 		Noted:         p.mg.GetAnnotations()[meta.AnnotationKeyWasUnresolved] != "",
 		Begun:         id != "",
 		InStatus:      question,
@@ -86,12 +87,12 @@ func (p *creationRecord) applyAnswer(answer lifecycle.Answer) {
 	case lifecycle.GivenUp:
 		p.giveUp()
 	case lifecycle.Answered:
-		removeRecord(p.mg)
+		attempt.RemoveRecord(p.mg)
 		p.restored = true
 		p.warnRecordTaken(textGivenUp)
 	case lifecycle.Overruled:
-		if created(p.mg) != "" {
-			p.state.Made = creation(p.mg, p.mg)
+		if attempt.CreationMark(p.mg) != "" {
+			p.state.Made = attempt.Creation(p.mg, p.mg)
 		}
 		p.warnRecordTaken(textOverruled)
 	case lifecycle.Taken:
@@ -113,7 +114,7 @@ func (p *creationRecord) readCreationFromStatus() {
 	if condition.Reason == commonv1.ReasonUnresolved {
 		ref, pending = objectstate.ParseCreationRef(condition.Message), condition.LastTransitionTime.Time
 	}
-	if strings.HasSuffix(ref.Mark, "/"+attemptSucceeded) {
+	if strings.HasSuffix(ref.Mark, "/"+attempt.Succeeded) {
 		p.state.Made = ref
 
 		return

@@ -10,7 +10,6 @@ import (
 	"os"
 	"syscall"
 	"testing"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,81 +39,6 @@ func marked(pending, succeeded, failed, attempt string) *fake.Managed {
 	}
 
 	return &fake.Managed{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
-}
-
-func TestMarks(t *testing.T) {
-	cases := map[string]struct {
-		reason     string
-		mg         *fake.Managed
-		unresolved bool
-		created    string
-	}{
-		"New":     {"nothing happened yet", marked("", "", "", ""), false, ""},
-		"Pending": {"it was begun", marked(early, "", "", "a"), true, ""},
-		"Succeeded": {"it succeeded, within the same second", marked(early, early, "", "a/succeeded"), false,
-			"a/succeeded"},
-		"Failed": {"it failed, within the same second", marked(early, "", early, "a/failed"), false, ""},
-		"CrashInRetry": {"the retry was begun in the second in which the first attempt failed",
-			marked(early, "", early, "b"), true, ""},
-		"PendingRemoved":  {"a user says that it is safe", marked("", "", "", "a"), false, ""},
-		"Unparsable":      {"what is no time was never begun", marked("yesterday", "", "", "a"), false, ""},
-		"SecondFailed":    {"an older success does not count", marked(later, early, later, "b/failed"), false, ""},
-		"OthersPending":   {"another runtime begun it", marked(later, early, "", ""), true, early},
-		"OthersSucceeded": {"another runtime succeeded", marked(early, later, "", ""), false, later},
-		"OthersFailedLast": {"another runtime failed after it had succeeded", marked(early, early, later, ""),
-			false, ""},
-		"OthersAfterOurs": {"another runtime began one after ours", marked(later, early, "", "a/succeeded"), true,
-			"a/succeeded"},
-		"SuccessTaken": {"a user removed the mark of the success alone, and its result stays",
-			marked(early, "", "", "a/succeeded"), false, "a/succeeded"},
-		"FailureTaken": {"the same of a failure", marked(early, "", "", "a/failed"), false, ""},
-		"OthersAfterFailed": {"another runtime began one after ours had failed",
-			marked(later, "", early, "a/failed"), true, ""},
-		"OthersFuture": {"a clock that is ahead delays nobody", marked(early, "2126-01-01T00:00:00Z", "", ""),
-			false, "2126-01-01T00:00:00Z"},
-		"AdoptedAfterwards": {"an adoption has no attempt", marked("", later, "", ""), false, later},
-	}
-	for name, tc := range cases {
-		if got := ownUnresolved(tc.mg); got != tc.unresolved {
-			t.Errorf("%s: %s: unresolved %t, want %t", name, tc.reason, got, tc.unresolved)
-		}
-		if got := created(tc.mg); got != tc.created {
-			t.Errorf("%s: %s: created %q, want %q", name, tc.reason, got, tc.created)
-		}
-	}
-}
-
-func TestAbandonment(t *testing.T) {
-	for abandoned, want := range map[string]bool{"": true, "a": false, "b": true} {
-		mg := marked(early, "", "", "a")
-		mg.Annotations[meta.AnnotationKeyAbandonAttempt] = abandoned
-		if got := ownUnresolved(mg); got != want {
-			t.Errorf("abandoned %q: unresolved %t, want %t", abandoned, got, want)
-		}
-	}
-}
-
-func TestMarksWhateverTheClockSays(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	mg := marked("", "", early, "a/failed")
-	markPending(mg, "b", now)
-	if !meta.ExternalCreateIncomplete(mg) {
-		t.Errorf("a runtime that knows only times does not see the attempt: %v", mg.Annotations)
-	}
-	markResult(mg, attemptSucceeded, now.Add(-time.Hour)) // the clock was set back
-	if meta.ExternalCreateIncomplete(mg) || ownUnresolved(mg) || created(mg) != "b/succeeded" {
-		t.Errorf("the result is not seen: %v", mg.Annotations)
-	}
-	first := meta.GetExternalCreatePending(mg)
-	markPending(mg, "b", now.Add(-time.Hour))
-	if again := meta.GetExternalCreatePending(mg); !again.After(first) {
-		t.Errorf("that the attempt was begun again does not show: %s and %s", first, again)
-	}
-	other := marked(early, "", "", "")
-	markResult(other, attemptSucceeded, now)
-	if _, ok := other.Annotations[meta.AnnotationKeyCreateAttempt]; ok || ownUnresolved(other) {
-		t.Errorf("an attempt of another runtime got an id: %v", other.Annotations)
-	}
 }
 
 // TestSurelyFailed is what an error of Create is taken for: by default and strictly, where a result that is not

@@ -20,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -58,7 +59,7 @@ func TestWhatIsUndone(t *testing.T) {
 		"the time of its result": {succeeded,
 			map[string]any{name: "vol-1", succeeded: later, attempt: ownDone}, true},
 		"a failure": {attempt, map[string]any{
-			name: "vol-1", succeeded: later, attempt: ownID + "/" + attemptFailed,
+			name: "vol-1", succeeded: later, attempt: ownID + "/failed",
 		}, false},
 		"a result of before": {attempt, map[string]any{name: "vol-1", attempt: ownDone}, false},
 		"what was not sent":  {succeeded, map[string]any{name: "vol-1"}, false},
@@ -92,7 +93,7 @@ func TestANameThatWasChangedBeforeIsTakenBack(t *testing.T) {
 // TestNothingIsRememberedOfAnotherAttempt verifies that an unwritten result is forgotten once it is stored, or
 // another attempt was made.
 func TestNothingIsRememberedOfAnotherAttempt(t *testing.T) {
-	p, writes := unwrittenPass(attemptSucceeded, func(p *pass) { p.state.Altered = "x-vol-1" })
+	p, writes := unwrittenPass(attempt.Succeeded, func(p *pass) { p.state.Altered = "x-vol-1" })
 	p.r.cluster.(*liveCluster).shows.SetAnnotations(marked(later, "", "", "b").GetAnnotations())
 	if err := p.writeUnwritten(t.Context()); err != nil || p.state.Unwritten != nil || p.state.Altered != "" ||
 		len(writes.sent) > 0 {

@@ -11,25 +11,26 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
 // halfwayPass returns a pass over a healthy object, after its observation.
 func halfwayPass() *pass {
-	v := marked(early, early, "", "0123456789abcdef/"+attemptSucceeded)
+	v := marked(early, early, "", "0123456789abcdef/"+attempt.Succeeded)
 	v.Namespace, v.Name, v.UID, v.ResourceVersion, v.Generation = "default", "data", "uid-1", "1", 1
 	meta.AddFinalizer(v, FinalizerName)
 	meta.SetExternalName(v, "vol-1")
 	v.SetConditions(commonv1.Available(), commonv1.ReconcileSuccess(), commonv1.Condition{
 		Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
-		Message: creation(v, v).String(),
+		Message: attempt.Creation(v, v).String(),
 	})
 	r := optioned(WithClock(clock.RealClock{}), WithCreationGracePeriod(time.Second))
 	r.createdAt = time.Now().Add(-time.Hour)
 	read := clone(v)
 
-	p := passOver(r, read, v, (&objectState{State: objectstate.State{Resource: objectstate.Resource{Seen: creation(v,
-		v)}}}).acquire(new(sync.Pool)))
+	seen := objectstate.State{Resource: objectstate.Resource{Seen: attempt.Creation(v, v)}}
+	p := passOver(r, read, v, (&objectState{State: seen}).acquire(new(sync.Pool)))
 	p.observed, p.observation = true, ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 
 	return p

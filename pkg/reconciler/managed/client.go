@@ -6,6 +6,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -128,7 +129,7 @@ type changeLogClient struct {
 }
 
 func (l changeLogClient) Create(ctx context.Context, mg resource.Managed) error {
-	id, _ := attemptOf(mg)
+	id, _ := attempt.Of(mg)
 
 	return l.pass.recordChange(ctx, changelog.OperationCreate, id,
 		func(ctx context.Context) error { return l.ExternalClient.Create(ctx, mg) })

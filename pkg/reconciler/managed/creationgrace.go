@@ -5,6 +5,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
@@ -43,5 +44,5 @@ func (p *clientSession) creationMark() string {
 		return createdHere
 	}
 
-	return created(p.mg)
+	return attempt.CreationMark(p.mg)
 }

@@ -15,12 +15,13 @@ import (
 type requeue int
 
 const (
-	never      requeue = iota // the finalizer was removed
-	poll                      // after the poll interval
-	resync                    // after ten poll intervals: nothing is expected, but no pass is the last
-	backoff                   // exponential backoff up to the poll interval
-	adaptive                  // after a tenth of the time that it has taken so far
-	untilGrace                // the same, but not later than the end of the grace period
+	never           requeue = iota // the finalizer was removed
+	poll                           // after the poll interval
+	resync                         // after ten poll intervals: nothing is expected, but no pass is the last
+	backoff                        // exponential backoff up to the poll interval
+	backoffToResync                // exponential backoff up to ten poll intervals
+	adaptive                       // after a tenth of the time that it has taken so far
+	untilGrace                     // the same, but not later than the end of the grace period
 
 	// Policies of outcomes without a status. Functions of the outcomes implement them.
 
@@ -28,6 +29,16 @@ const (
 	backoffOfQueue // after the back-off of the queue
 	untilChange    // when the cause of a terminal error is checked again
 )
+
+// backsOff reports whether the delay may depend on the number of consecutive backoffs.
+func (a requeue) backsOff() bool {
+	switch a {
+	case backoff, backoffToResync, adaptive, untilGrace:
+		return true
+	default:
+		return false
+	}
+}
 
 // The prefix of a message about the hook of a poll interval.
 const pollHook = "poll interval hook"
@@ -43,6 +54,8 @@ func (p *recovery) delay(a requeue) time.Duration {
 		return p.jitter(10 * interval)
 	case backoff:
 		return p.backoffDelay(interval)
+	case backoffToResync:
+		return p.backoffDelay(10 * interval)
 	case adaptive:
 		return p.adaptiveDelay(interval)
 	case untilGrace:

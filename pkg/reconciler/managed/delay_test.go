@@ -59,6 +59,8 @@ func TestDelayByOutcome(t *testing.T) {
 		"Poll":         {"nothing is expected", poll, 0, 0, time.Minute},
 		"Slow":         {"nothing comes by itself", resync, 0, 0, 10 * time.Minute},
 		"Growing":      {"it is tried again", backoff, 0, 2, 4 * time.Second},
+		"ToResync":     {"the garbage collector deletes it", backoffToResync, 0, 9, 512 * time.Second},
+		"Resync":       {"but it is tried as often as anything", backoffToResync, 0, 12, 10 * time.Minute},
 		"Soon":         {"nobody knows since when it is busy", adaptive, 0, 3, 8 * time.Second},
 		"AfterGrace":   {"the same", untilGrace, 0, 3, 8 * time.Second},
 		"Searching":    {"a search may be expensive", untilGrace, time.Hour, 4, 32 * time.Second},

@@ -1,11 +1,7 @@
 package managed
 
 import (
-	"fmt"
-	"math"
-	"strconv"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,7 +10,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
-	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 )
 
 // Messages about an object to which the record of an earlier creation was written, or of one that its user has
@@ -54,7 +50,7 @@ func (p *clientSession) newAttempt() string {
 	}
 	number := p.now().Unix()
 	for _, mark := range p.knownMarks() {
-		number = max(number, numberOf(mark)+1)
+		number = max(number, attempt.Number(mark)+1)
 	}
 
 	return p.attemptID(number, uint32(p.r.random()*(1<<32)))
@@ -65,34 +61,20 @@ func (p *clientSession) newAttempt() string {
 func (p *creationRecord) knownMarks() []string {
 	inStatus := objectstate.ParseCreationRef(p.mg.GetCondition(commonv1.TypeCreated).Message)
 
-	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], latestTime(p.mg), p.lastKnown().Mark,
+	return []string{p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt], attempt.TimeMark(p.mg), p.lastKnown().Mark,
 		inStatus.Mark}
 }
 
 // attemptID returns the ID of an attempt for the object in the current class of the controller.
 func (p *clientSession) attemptID(number int64, random uint32) string {
-	return fmt.Sprintf("%08x%08x%x-%s", uint32(min(number, math.MaxUint32)), random, int(p.ownClass()), ownMark(p.mg))
+	return attempt.NewID(p.mg, number, random, int(p.ownClass()))
 }
 
 // otherClass reports whether an attempt was made in another class than the current class of the controller, for
 // example by an earlier release of the provider. Then Create did not get the token, or there is no lookup for its
 // result. A shorter ID has no class.
 func (p *clientSession) otherClass(id string) bool {
-	const at = 16
-	head, _, _ := strings.Cut(id, "-")
-
-	return len(head) == at+1 && head[at] != '0'+byte(p.ownClass())
-}
-
-// latest returns the latest of some times.
-func latest(at time.Time, others ...time.Time) time.Time {
-	for _, other := range others {
-		if other.After(at) {
-			at = other
-		}
-	}
-
-	return at
+	return attempt.OtherClass(id, int(p.ownClass()))
 }
 
 // removeEarlier removes the record of an earlier creation. If the external name of the last creation is known, it
@@ -104,8 +86,8 @@ func (p *creationRecord) removeEarlier() bool {
 	if p.mg.GetCondition(commonv1.TypeCreated).Reason == commonv1.ReasonUnresolved {
 		p.readCreationFromStatus()
 	}
-	overwritten := created(p.mg)
-	removeRecord(p.mg)
+	overwritten := attempt.CreationMark(p.mg)
+	attempt.RemoveRecord(p.mg)
 	if ref, _ := p.lastCreation(); ref.Name != "" || ref.Mark != "" && ref.Mark == overwritten {
 		meta.RemoveAnnotations(p.mg, meta.AnnotationKeyExternalName)
 	}
@@ -120,18 +102,18 @@ func (p *creationRecord) earlier() bool {
 	switch known.Mark {
 	case "":
 		return false
-	case created(p.mg): // the common case
+	case attempt.CreationMark(p.mg): // the common case
 		return known.Name != meta.GetExternalName(p.mg) && p.overwritten()
 	}
 	last, _, _ := strings.Cut(known.Mark, "/")
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 	switch {
-	case isCopied(p.mg, last):
+	case attempt.MarkCopied(p.mg, last):
 		return false
 	case id == last:
 		return p.precedesFind() || p.precedesResult(known.Mark)
 	default:
-		return isCopied(p.mg, id) || precedes(p.mg, last)
+		return attempt.MarkCopied(p.mg, id) || attempt.Precedes(p.mg, last)
 	}
 }
 
@@ -155,35 +137,19 @@ func (p *creationRecord) lastKnown() objectstate.CreationRef {
 // name of the earlier creation, into the object. A user who sets another name does not change the times, and no time
 // is before the number of the ID.
 func (p *creationRecord) overwritten() bool {
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 	_, since := p.lastCreation()
 	succeeded := meta.GetExternalCreateSucceeded(p.mg)
 
-	return !succeeded.IsZero() && succeeded.Before(beginning(id, since))
-}
-
-// The number of an id is at most this much later than the recorded time of the attempt. Attempts that were recorded
-// before ids had numbers have arbitrary ones.
-const numberAhead = 24 * time.Hour
-
-// beginning returns the time that the number of an ID stands for. Nothing was recorded of the attempt before that
-// time. It is zero if the time is unknown. The argument now is about the time at which the attempt was recorded, or
-// later.
-func beginning(id string, now time.Time) time.Time {
-	number := numberOf(id)
-	if at := time.Unix(number, 0); number >= 0 && !at.After(now.Add(numberAhead)) {
-		return at
-	}
-
-	return time.Time{}
+	return !succeeded.IsZero() && succeeded.Before(attempt.TimeOf(id, since))
 }
 
 // precedesFind reports whether the record is older than the status. The record then has no result of an attempt whose
 // resource was observed, and the attempt was not repeated since.
 func (p *creationRecord) precedesFind() bool {
 	condition := p.mg.GetCondition(commonv1.TypeCreated)
-	id, result := attemptOf(p.mg)
-	found := objectstate.ParseCreationRef(condition.Message).Mark == id+"/"+attemptSucceeded
+	id, result := attempt.Of(p.mg)
+	found := objectstate.ParseCreationRef(condition.Message).Mark == id+"/"+attempt.Succeeded
 
 	return result == "" && condition.Status == metav1.ConditionTrue && found &&
 		!meta.GetExternalCreatePending(p.mg).After(condition.LastTransitionTime.Time)
@@ -192,18 +158,15 @@ func (p *creationRecord) precedesFind() bool {
 // precedesResult reports whether the record has no result of the attempt that is known to have succeeded. An attempt
 // is repeated only where the same token leads to the same resource.
 func (p *creationRecord) precedesResult(known string) bool {
-	id, result := attemptOf(p.mg)
+	id, result := attempt.Of(p.mg)
 
-	return !p.r.tokens && result == "" && known == id+"/"+attemptSucceeded
+	return !p.r.tokens && result == "" && known == id+"/"+attempt.Succeeded
 }
-
-// removeRecord removes the record of a creation, and leaves the external name.
-func removeRecord(mg resource.Managed) { meta.RemoveAnnotations(mg, recordMarks...) }
 
 // unstored reports whether the record lacks the result of its attempt because this process could not store the
 // result. Otherwise another writer has written an earlier record.
 func (p *creationRecord) unstored() bool {
-	id, result := attemptOf(p.mg)
+	id, result := attempt.Of(p.mg)
 	of, _, _ := strings.Cut(p.state.Unwritten[meta.AnnotationKeyCreateAttempt], "/")
 
 	return of != "" && id == of && result == ""
@@ -218,12 +181,6 @@ func (p *creationRecord) earlierText(name string) string {
 	return p.redact(errors.Errorf(textEarlierNamed, name)).Error()
 }
 
-// recordMarks are the annotations of the record of a creation, without the external name.
-var recordMarks = []string{
-	meta.AnnotationKeyCreateAttempt, meta.AnnotationKeyExternalCreatePending,
-	meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed,
-}
-
 // warnRecordTaken emits a warning that the record of a creation was removed by another writer, or that of an
 // earlier one by the reconciler.
 func (p *creationRecord) warnRecordTaken(text string) {
@@ -236,57 +193,14 @@ func (p *creationRecord) warnRecordTaken(text string) {
 // not have the user's answer itself.
 func (p *creationRecord) gaveUp() bool {
 	condition := p.mg.GetCondition(commonv1.TypeCreated)
-	if condition.Reason != commonv1.ReasonGivenUp || abandoned(p.mg) {
+	if condition.Reason != commonv1.ReasonGivenUp || attempt.Abandoned(p.mg) {
 		return false
 	}
 	last, _, _ := strings.Cut(objectstate.ParseCreationRef(condition.Message).Mark, "/")
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
-	return last != "" && !isCopied(p.mg, last) && !isCopied(p.mg, id) && (id == last || precedes(p.mg, last))
-}
-
-// isCopied reports whether an ID belongs to an attempt for another object. The times of other runtimes do not
-// identify an object.
-func isCopied(mg resource.Managed, id string) bool {
-	_, err := time.Parse(time.RFC3339, id)
-
-	return err != nil && copied(mg, id)
-}
-
-// precedes reports whether the record is of an attempt that was made before another one.
-func precedes(mg resource.Managed, other string) bool {
-	id, _ := attemptOf(mg)
-	if id == "" { // another runtime has recorded times only
-		id = latestTime(mg)
-	}
-
-	return id != "" && numberOf(id) < numberOf(other)
-}
-
-// latestTime returns the latest of the times that the record of a creation has, or "".
-func latestTime(mg resource.Managed) string {
-	at := meta.GetExternalCreateSucceeded(mg)
-	if pending := meta.GetExternalCreatePending(mg); pending.After(at) {
-		at = pending
-	}
-	if at.IsZero() {
-		return ""
-	}
-
-	return at.Format(time.RFC3339)
-}
-
-// numberOf returns the number by which two creations or attempts of one object can be ordered. It is the number in
-// the ID, or the Unix time if another runtime has recorded the creation. For any other mark it is -1.
-func numberOf(mark string) int64 {
-	if at, err := time.Parse(time.RFC3339, mark); err == nil {
-		return at.Unix()
-	}
-	if number, err := strconv.ParseUint(mark[:min(len(mark), 8)], 16, 32); err == nil {
-		return int64(number)
-	}
-
-	return -1
+	return last != "" && !attempt.MarkCopied(p.mg, last) && !attempt.MarkCopied(p.mg, id) &&
+		(id == last || attempt.Precedes(p.mg, last))
 }
 
 // giveUp forgets a creation that the user has abandoned.

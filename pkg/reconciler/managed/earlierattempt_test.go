@@ -458,25 +458,6 @@ func TestGaveUp(t *testing.T) {
 	}
 }
 
-// TestBeginning verifies that the number of an id bounds the time of its attempt.
-func TestBeginning(t *testing.T) {
-	number := func(of time.Time) string { return fmt.Sprintf("%08x00000000-00000000", of.Unix()) }
-	for id, tc := range map[string]struct {
-		id   string
-		want time.Time
-	}{
-		"Now": {number(noon), noon}, "Past": {number(noon.Add(-time.Hour)), noon.Add(-time.Hour)},
-		"First":  {number(time.Unix(0, 0)), time.Unix(0, 0)},
-		"Ahead":  {number(noon.Add(24 * time.Hour)), noon.Add(24 * time.Hour)},
-		"Random": {number(noon.Add(24*time.Hour + time.Second)), time.Time{}},
-		"None":   {"", time.Time{}}, "NotOurs": {"x", time.Time{}},
-	} {
-		if got := beginning(tc.id, noon); !got.Equal(tc.want) {
-			t.Errorf("%s: got %s, want %s", id, got, tc.want)
-		}
-	}
-}
-
 // TestGiveUp verifies that an abandoned creation is forgotten, and the status says so.
 func TestGiveUp(t *testing.T) {
 	seen := objectstate.CreationRef{Mark: first + "/succeeded", Name: "vol-1"}

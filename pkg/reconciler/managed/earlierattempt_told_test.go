@@ -9,6 +9,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 )
 
 // TestANewAttemptComesAfterWhatWasGivenUp verifies that a new attempt is later than an abandoned one that only the
@@ -19,7 +20,7 @@ func TestANewAttemptComesAfterWhatWasGivenUp(t *testing.T) {
 		Type: commonv1.TypeCreated, Status: metav1.ConditionFalse, Reason: commonv1.ReasonGivenUp,
 		Message: objectstate.CreationRef{Mark: second}.String(),
 	})
-	if got := passOf(mg, &objectState{}).newAttempt(); numberOf(got) != noon.Add(time.Hour).Unix()+1 {
+	if got := passOf(mg, &objectState{}).newAttempt(); attempt.Number(got) != noon.Add(time.Hour).Unix()+1 {
 		t.Errorf("%s does not come after %s", got, second)
 	}
 }

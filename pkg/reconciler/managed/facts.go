@@ -5,6 +5,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
@@ -124,7 +125,7 @@ func (p *recovery) attempt(unresolved bool) lifecycle.Attempt {
 	switch {
 	case p.superseded() != "":
 		return lifecycle.Superseded
-	case p.recoveryNegative || abandoned(p.mg):
+	case p.recoveryNegative || attempt.Abandoned(p.mg):
 		return lifecycle.Settled
 	case unresolved:
 		return lifecycle.Unknown
@@ -143,7 +144,7 @@ func (p *creationRecord) createdUnobserved() bool {
 	if p.r.named {
 		return p.state.Creation == createdHere && p.state.Seen == objectstate.CreationRef{}
 	}
-	this := creation(p.mg, p.mg)
+	this := attempt.Creation(p.mg, p.mg)
 	if this.Mark == "" || p.state.Seen == this {
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -71,7 +72,7 @@ func drawnPass(r *rand.Rand) *pass {
 	if any() {
 		p.mg.SetConditions(commonv1.Condition{
 			Type: commonv1.TypeCreated, Status: metav1.ConditionTrue, Reason: commonv1.ReasonObserved,
-			Message: creation(p.mg, p.mg).String(),
+			Message: attempt.Creation(p.mg, p.mg).String(),
 		})
 	}
 	p.r.named, p.r.tokens = r.IntN(4) == 0, r.IntN(4) == 0
@@ -82,7 +83,7 @@ func drawnPass(r *rand.Rand) *pass {
 	p.state.Creation = pick("", createdHere, ownDone)
 	p.state.Since = p.r.at(noon.Add(-time.Duration(r.IntN(90)) * time.Second))
 	if any() {
-		p.state.Seen = creation(p.mg, p.mg)
+		p.state.Seen = attempt.Creation(p.mg, p.mg)
 	}
 	if any() {
 		p.state.NotFoundSince, p.state.NotFoundName = noon.Add(-time.Second), pick("", "vol-1")

@@ -11,6 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 )
 
 // A BackendIdentifier is an [ExternalClient] that knows the identity of its external system, such as the account,
@@ -61,12 +62,12 @@ func (p *creationRecord) warnLeftInBackend(former string) {
 	if p.r.named { // there is no record
 		seen = p.state.Seen != objectstate.CreationRef{} || isReady(p.read) || !p.hasFinalizer()
 	}
-	if seen || created(p.mg) == "" && !p.unresolved() && !p.r.named {
+	if seen || attempt.CreationMark(p.mg) == "" && !p.unresolved() && !p.r.named {
 		return
 	}
 	p.restored = true
 	known := "the attempt to create it has no id"
-	if id, _ := attemptOf(p.mg); id != "" {
+	if id, _ := attempt.Of(p.mg); id != "" {
 		known = "the attempt to create it was " + id
 	}
 	if name := meta.GetExternalName(p.mg); name != "" {
@@ -85,7 +86,7 @@ func (p *creationRecord) unresolvedInBackend() string {
 	if !p.unresolved() {
 		return ""
 	}
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
 	return strings.TrimSuffix(", where the result of an attempt to create it is not known: "+id, ": ")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -20,10 +21,11 @@ import (
 // result of an attempt that was pending at the time of the backup is unknown. The resource of a successful attempt is
 // observed first.
 func (p *creationRecord) inherit(ctx context.Context) error {
-	id, result := attemptOf(p.mg)
-	missing := result == attemptSucceeded && meta.GetExternalName(p.mg) != "" && p.observed &&
+	id, result := attempt.Of(p.mg)
+	missing := result == attempt.Succeeded && meta.GetExternalName(p.mg) != "" && p.observed &&
 		!p.observation.ResourceExists
-	if p.inherited = ""; p.r.named || !copied(p.mg, id) || !missing && (result != "" || !resultUnknown(p.mg)) {
+	if p.inherited = ""; p.r.named || !attempt.Copied(p.mg, id) ||
+		!missing && (result != "" || !attempt.Unresolved(p.mg)) {
 		return nil
 	}
 	if lives, err := p.originalLives(ctx, id); lives || err != nil {
@@ -51,7 +53,7 @@ func (p *creationRecord) originalLives(ctx context.Context, id string) (bool, er
 	var original resource.Managed
 	err = apimeta.EachListItem(all, func(o runtime.Object) error {
 		if mg, ok := o.(resource.Managed); ok {
-			if mark := ownMark(mg); string(mark[:]) == of {
+			if mark := attempt.UIDHash(mg); string(mark[:]) == of {
 				original = mg
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -30,7 +31,7 @@ const intentsRemembered = 32
 // Repetitions of an attempt are not remembered.
 func (p *clientSession) intend() {
 	before := p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
-	markPending(p.mg, p.nextAttempt(), p.now())
+	attempt.MarkPending(p.mg, p.nextAttempt(), p.now())
 	if !p.repeatsAttempt {
 		marks, late := p.mg.GetAnnotations(), p.state.Uncalled // which may still be stored late
 		p.state.Uncalled = append(late[max(0, len(late)-intentsRemembered+1):], objectstate.Intent{
@@ -103,9 +104,9 @@ func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 	if err != nil {
 		return rereading.failed(err)
 	}
-	switch id, result := attemptOf(live); {
+	switch id, result := attempt.Of(live); {
 	case p.unmarked(live):
-		if before, _ := attemptOf(p.newest); before != "" {
+		if before, _ := attempt.Of(p.newest); before != "" {
 			return recording.failed(p.conflict("the record of the creation was taken from it"))
 		}
 	case id != of || result != "" && !lacks(live, p.state.Unwritten) && !p.altered(live):
@@ -135,7 +136,7 @@ func (p *creationRecord) writeUnwritten(ctx context.Context) error {
 // unmarked reports whether the object has no annotation of the attempt whose result could not be stored, and no other
 // external name was set since.
 func (p *creationRecord) unmarked(live resource.Managed) bool {
-	id, _ := attemptOf(live)
+	id, _ := attempt.Of(live)
 	name := meta.GetExternalName(live)
 
 	return id == "" && meta.GetExternalCreatePending(live).IsZero() &&
@@ -175,7 +176,7 @@ func (p *creationRecord) finalizerRemovedByOthers() bool {
 	if p.r.named || p.r.finalizer != nil || meta.WasDeleted(p.mg) || meta.FinalizerExists(p.mg, FinalizerName) {
 		return false
 	}
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
 	return id != "" && (p.unresolved() || p.createdUnobserved()) || p.replaced()
 }

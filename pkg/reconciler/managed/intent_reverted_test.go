@@ -265,16 +265,6 @@ func TestAnUnwrittenResultIsGivenToTheAuthor(t *testing.T) {
 	}
 }
 
-// stageOf returns the stage at which a pass failed.
-func stageOf(err error) row {
-	var f *failure
-	if !errors.As(err, &f) {
-		return 0
-	}
-
-	return f.stage
-}
-
 // TestUnheldCreations verifies that a removed finalizer is detected while a resource is being created, or is not
 // observed yet.
 func TestUnheldCreations(t *testing.T) {

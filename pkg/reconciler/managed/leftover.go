@@ -16,6 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -39,7 +40,7 @@ func (p *creationRecord) orphanedAttempt() string {
 	if p.may().Delete || !p.unresolved() {
 		return ""
 	}
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
 	return fmt.Sprintf("the object goes and its policies leave the external resource where it is; whether there is one "+
 		"is not known "+
@@ -78,7 +79,7 @@ func (p *creationRecord) marked() bool {
 		return isReady(p.mg) || p.mg.GetCondition(commonv1.TypeReady).Reason == commonv1.ReasonDeleting
 	}
 
-	return created(p.mg) != "" || p.unresolved()
+	return attempt.CreationMark(p.mg) != "" || p.unresolved()
 }
 
 // unfinished reports whether the last reported pass over a deleted object failed or waited for other finalizers. Then

@@ -19,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -80,8 +81,8 @@ func newPolled(options ...ReconcilerOption) polled {
 	f.pass = passOf(mg, &objectState{}, append([]ReconcilerOption{WithBulkObservation(0),
 		WithMetricsRegisterer(f.registry), WithClock(f.clock)}, options...)...)
 	f.newest = clone(mg)
-	f.state.Seen, f.state.Creation, f.state.Since = creation(mg,
-		mg), created(mg), f.r.at(noon.Add(-time.Hour)) // it was created and found long ago
+	f.state.Seen, f.state.Creation, f.state.Since = attempt.Creation(mg,
+		mg), attempt.CreationMark(mg), f.r.at(noon.Add(-time.Hour)) // it was created and found long ago
 	f.r.telemetry, f.r.lists = f.r.newTelemetry(), f.r.newListCache()
 	f.joinList("c", "1")
 	f.r.lists.Join(f.other, "c", "1", "vol-1")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 )
@@ -50,7 +51,7 @@ func (p *recovery) recoverFirstAttempt(ctx context.Context) (bool, error) {
 		return false, updatingObject.failed(p.store(ctx, telemetry.Intent))
 	}
 	p.recoveryGrace = 0
-	markPending(p.mg, id, p.now())
+	attempt.MarkPending(p.mg, id, p.now())
 	p.log().Info("What an earlier process created is found by its token, and its record is restored", "externalName",
 		meta.GetExternalName(p.mg))
 

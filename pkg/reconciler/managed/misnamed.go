@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -128,5 +129,5 @@ func undone(key string, sent map[string]any) bool {
 	_, recorded := sent[meta.AnnotationKeyExternalCreateSucceeded]
 
 	return ours && (key == meta.AnnotationKeyExternalName ||
-		recorded && !isFailed(sent[meta.AnnotationKeyCreateAttempt]))
+		recorded && !attempt.IsFailed(sent[meta.AnnotationKeyCreateAttempt]))
 }

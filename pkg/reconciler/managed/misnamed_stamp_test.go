@@ -19,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -141,7 +142,7 @@ func TestWhatIsRecollectedOfAnAttempt(t *testing.T) {
 	for mark, want := range map[string]struct {
 		called string
 		made   bool
-	}{ownID: {called: ownID}, ownID + "/" + attemptFailed: {called: ownID}, ownDone: {made: true}} {
+	}{ownID: {called: ownID}, ownID + "/" + attempt.Failed: {called: ownID}, ownDone: {made: true}} {
 		p := passOf(bearing(nil), remembering())
 		ref := objectstate.CreationRef{Mark: mark, Name: "vol-1"}
 		p.mg.SetConditions(commonv1.Condition{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -54,7 +55,7 @@ func (p *clientSession) revertCreated(err error) {
 	}
 	p.state.Creation = ""
 	if !p.r.named {
-		markResult(p.mg, attemptFailed, p.now())
+		attempt.MarkResult(p.mg, attempt.Failed, p.now())
 	}
 }
 

@@ -79,6 +79,7 @@ const (
 	initializing
 	resolving
 	publishing
+	awaitingCollection // of a Secret of a deleted object that had the name of this object
 	observing
 	creating
 	updating
@@ -171,17 +172,18 @@ var outcomes = [lastRow + 1]outcome{
 		name: "listed-otherwise", action: lifecycle.ObserveAlone, after: time.Millisecond, silent: true,
 	},
 
-	connecting:        failing("connect-failed", "connect failed", reasonCannotConnect),
-	initializing:      failing("initialize-failed", "cannot initialize managed resource", reasonCannotInitialize),
-	resolving:         failing("resolve-failed", "cannot resolve references", reasonCannotResolve),
-	publishing:        failing("publish-failed", "cannot publish connection details", reasonCannotPublish),
-	observing:         failing("observe-failed", "observe failed", reasonCannotObserve),
-	creating:          failing("create-failed", "create failed", reasonCannotCreate).while(commonv1.Creating()),
-	updating:          failing("update-failed", "update failed", reasonCannotUpdate).differing(),
-	deleting:          failing("delete-failed", "delete failed", reasonCannotDelete).while(commonv1.Deleting()),
-	finalizing:        failing("finalizer-failed", "", reasonCannotUpdateManaged),
-	removingFinalizer: failing("let-go-failed", "", reasonCannotUpdateManaged).while(commonv1.Deleting()),
-	updatingObject:    failing("store-failed", "cannot update managed resource", reasonCannotUpdateManaged),
+	connecting:         failing("connect-failed", "connect failed", reasonCannotConnect),
+	initializing:       failing("initialize-failed", "cannot initialize managed resource", reasonCannotInitialize),
+	resolving:          failing("resolve-failed", "cannot resolve references", reasonCannotResolve),
+	publishing:         failing("publish-failed", "cannot publish connection details", reasonCannotPublish),
+	awaitingCollection: failing("publish-failed", "", reasonCannotPublish).again(backoffToResync),
+	observing:          failing("observe-failed", "observe failed", reasonCannotObserve),
+	creating:           failing("create-failed", "create failed", reasonCannotCreate).while(commonv1.Creating()),
+	updating:           failing("update-failed", "update failed", reasonCannotUpdate).differing(),
+	deleting:           failing("delete-failed", "delete failed", reasonCannotDelete).while(commonv1.Deleting()),
+	finalizing:         failing("finalizer-failed", "", reasonCannotUpdateManaged),
+	removingFinalizer:  failing("let-go-failed", "", reasonCannotUpdateManaged).while(commonv1.Deleting()),
+	updatingObject:     failing("store-failed", "cannot update managed resource", reasonCannotUpdateManaged),
 	recordingIntent: failing("intent-failed", "cannot update managed resource",
 		reasonCannotUpdateManaged).while(commonv1.Creating()),
 	recording: failing("result-failed", "cannot update managed resource annotations",
@@ -241,6 +243,13 @@ func failing(name, prefix string, reason event.Reason) outcome {
 // while returns the outcome with the condition Ready.
 func (o outcome) while(ready commonv1.Condition) outcome {
 	o.ready = ready
+
+	return o
+}
+
+// again returns the outcome with the policy of the next pass after a terminal error.
+func (o outcome) again(requeue requeue) outcome {
+	o.requeue = requeue
 
 	return o
 }

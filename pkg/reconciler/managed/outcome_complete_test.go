@@ -44,7 +44,10 @@ func TestEveryDecisionIsExecuted(t *testing.T) {
 }
 
 // sharedNames are the names of two outcomes each. Metrics do not distinguish them.
-var sharedNames = map[string][]row{"result-failed": {recording, rereading}, "rested": {ignored, unclaimed}}
+var sharedNames = map[string][]row{
+	"publish-failed": {publishing, awaitingCollection}, "rested": {ignored, unclaimed},
+	"result-failed": {recording, rereading},
+}
 
 // TestEveryOutcomeHasOneRow verifies that each row has a name of its own, that at most one row belongs to a decision,
 // and that each silent conclusion has a row.

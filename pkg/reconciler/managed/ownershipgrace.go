@@ -9,6 +9,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
@@ -43,7 +44,7 @@ func (p *creationRecord) wasOurs() bool {
 
 		return inStatus || p.state.Seen != objectstate.CreationRef{} || p.state.Creation == createdHere
 	}
-	this := creation(p.mg, p.mg)
+	this := attempt.Creation(p.mg, p.mg)
 	inStatus, underThisName := p.observedInStatus(this)
 
 	return this.Mark != "" && (!inStatus || underThisName || p.state.Seen == this)

@@ -9,6 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -114,7 +115,7 @@ func (p *creationRecord) takeOverMarks() bool {
 	if stored && p.unresolved() {
 		p.recordEvent(event.Warning(reasonLeft, p.redact(errors.New(p.supersededAttempt()))))
 	}
-	removeRecord(p.mg)
+	attempt.RemoveRecord(p.mg)
 	meta.AddAnnotations(p.mg, marks)
 
 	return stored

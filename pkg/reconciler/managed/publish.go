@@ -236,21 +236,6 @@ func ownerOf(secret *corev1.Secret) Stamp {
 		string(controller.UID)}, "/"))
 }
 
-// A predecessorSecretError means that a Secret belongs to an object that had the name of this object and was deleted.
-// The garbage collector deletes such a Secret.
-type predecessorSecretError struct{ secret string }
-
-func (e *predecessorSecretError) Error() string {
-	return fmt.Sprintf("secret %s belongs to a deleted object that had the same name: waiting until the garbage "+
-		"collector has deleted the secret; if it stays, delete it", e.secret)
-}
-
-func isSecretOfPredecessor(err error) bool {
-	var e *predecessorSecretError
-
-	return err != nil && errors.As(err, &e)
-}
-
 // belongsToPredecessor reports whether the controller of a Secret is an earlier object with the kind and the name of
 // the desired owner. The desired owner exists, so the earlier object does not.
 func belongsToPredecessor(current, desired *corev1.Secret) bool {
@@ -268,7 +253,9 @@ func belongsToPredecessor(current, desired *corev1.Secret) bool {
 func secretNotOwned(current, desired *corev1.Secret) error {
 	name := current.GetName()
 	if belongsToPredecessor(current, desired) {
-		return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), &predecessorSecretError{name})
+		return external.Terminal(string(commonv1.ReasonConnectionSecretNotOwned), awaitingCollection.failed(
+			errors.Errorf("secret %s belongs to a deleted object that had the same name: waiting until the garbage "+
+				"collector has deleted the secret; if it stays, delete it", name)))
 	}
 	text := fmt.Sprintf("secret %s exists and does not belong to this object: name another in "+
 		"spec.writeConnectionSecretToRef, or delete that one", name)

@@ -7,6 +7,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -85,7 +86,7 @@ func (p *recovery) recover(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return observing.failed(err)
-	case found && created(p.mg) != "" && meta.GetExternalName(p.mg) == named:
+	case found && attempt.CreationMark(p.mg) != "" && meta.GetExternalName(p.mg) == named:
 		p.recoveredUnobserved = true
 
 		return nil
@@ -102,7 +103,7 @@ func (p *recovery) recover(ctx context.Context) error {
 // unknown and the attempt has no token of the current class. Such an attempt was made in another class, or by a
 // runtime that gives attempts no ID.
 func (p *clientSession) createClass() lifecycle.CreateClass {
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 	switch {
 	case p.otherClass(id) && (p.unresolved() || p.createdUnobserved()),
 		(p.inherits() || id == "" && p.untraceable()) && !p.r.named:
@@ -142,7 +143,7 @@ func (p *recovery) searchedSince() time.Time {
 
 // token returns the token of the last attempt.
 func (p *recovery) token() string {
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
 	return p.tokenOf(id)
 }
@@ -191,7 +192,7 @@ func (p *recovery) searchExternal(ctx context.Context, token string) (found bool
 // with.
 func (p *recovery) recordFound(ctx context.Context) error {
 	p.storeBackend()
-	markResult(p.mg, attemptSucceeded, p.now())
+	attempt.MarkResult(p.mg, attempt.Succeeded, p.now())
 
 	return recording.failed(p.store(ctx, telemetry.Result))
 }
@@ -236,13 +237,13 @@ func (p *creationRecord) unexpectedAbsence() bool {
 // wasSeen reports whether an observation has found the resource that the annotations of the object record. For a
 // restored object, an observation by the original object also counts.
 func (p *creationRecord) wasSeen() bool {
-	return (created(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
+	return (attempt.CreationMark(p.mg) != "" && !p.createdUnobserved() || p.inherited != "") && !p.unresolved()
 }
 
 // neverSeen reports whether a creation succeeded and no observation has found its resource under any name. A user may
 // have set another name since.
 func (p *creationRecord) neverSeen() bool {
-	this := creation(p.mg, p.mg)
+	this := attempt.Creation(p.mg, p.mg)
 	inStatus, _ := p.observedInStatus(this)
 
 	return p.createdUnobserved() && p.state.Seen.Mark != this.Mark && !inStatus

@@ -9,6 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
@@ -65,7 +66,7 @@ func (p *clientSession) unfound() bool {
 	case p.unresolved() || meta.WasDeleted(p.mg):
 		return false
 	case p.createClass() == lifecycle.Findable:
-		return created(p.mg) != ""
+		return attempt.CreationMark(p.mg) != ""
 	default:
 		return p.createdUnobserved()
 	}
@@ -128,7 +129,7 @@ func (p *creationRecord) creationID() string {
 	if p.inherited != "" {
 		return p.inherited
 	}
-	id, _, _ := strings.Cut(created(p.mg), "/")
+	id, _, _ := strings.Cut(attempt.CreationMark(p.mg), "/")
 
 	return id
 }

@@ -10,6 +10,7 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 )
 
 // The largest number of connection details that are remembered, unless one observation has more. An external system
@@ -56,7 +57,7 @@ func (p *journal) redact(err error) error {
 // concealIn redacts the messages of all conditions that were set in this pass. It does not redact the record of a
 // creation in the condition Created, because the annotations of the object also show it, and later passes read it.
 func (p *journal) concealIn(read, mine []commonv1.Condition) {
-	record := creation(p.mg, p.mg)
+	record := attempt.Creation(p.mg, p.mg)
 	if record.Mark == "" { // its result is unknown
 		record.Mark = p.mg.GetAnnotations()[meta.AnnotationKeyCreateAttempt]
 	}

@@ -97,7 +97,7 @@ func settle(err error) error {
 
 // awaitingReference returns the outcome of a pass that ends because a reference waits for its referent as its author
 // expects. A change of the referent causes the next pass.
-func (p *pass) awaitingReference(err error) outcome {
+func (p *clientSession) awaitingReference(err error) outcome {
 	text := strings.TrimPrefix(p.redact(err).Error(), outcomes[resolving].prefix+": ")
 	o := outcomes[awaitingReference]
 	o.synced = unsynced(commonv1.ReasonReferenceNotReady, text)

@@ -12,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
@@ -91,7 +92,7 @@ func refineAwaitingGone(p *pass, o outcome) outcome {
 // refineRefused asks the user what to do about a creation whose result is unknown.
 func refineRefused(p *pass, o outcome) outcome {
 	err, again := errors.New(textUnresolved), p.asksAgain()
-	switch id, _ := attemptOf(p.mg); {
+	switch id, _ := attempt.Of(p.mg); {
 	case p.lastFacts.Attempt == lifecycle.Superseded:
 		return p.refusedAsSuperseded(o)
 	case meta.WasDeleted(p.mg):

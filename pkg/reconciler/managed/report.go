@@ -10,11 +10,8 @@ import (
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
-	"github.com/moorage-dev/moorage/pkg/external"
-	gates "github.com/moorage-dev/moorage/pkg/external/limit"
-	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
-	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -79,62 +76,6 @@ func (p *pass) writeOutcome(ctx context.Context, e *end) {
 	e.status = statusWriteOf(e.statusErr)
 }
 
-// failureOutcome returns the outcome of a pass that ended in an error.
-func (p *pass) failureOutcome(err error) outcome {
-	if reference.IsExpected(err) {
-		return p.awaitingReference(err)
-	}
-	s := unexpected
-	var f *failure
-	if errors.As(err, &f) {
-		s = f.stage
-	}
-	if external.IsUnauthorized(err) && p.connection.Recheck != nil && !gates.IsHeld(err) {
-		p.connection.Recheck()
-	}
-	c := classify(err)
-	p.r.telemetry.Failed(c.name)
-	if c.shared && p.gate != nil {
-		return p.throttled(err)
-	}
-	o := outcomes[s]
-	if (s == recording || s == rereading) && meta.WasDeleted(p.mg) { // of an earlier pass
-		o.ready = commonv1.Deleting()
-	}
-	err = p.redact(err)
-	o.synced, o.event = commonv1.ReconcileError(err), event.Warning(o.event.Reason, err)
-	if c.reason != "" {
-		o.synced.Reason = c.reason
-	}
-	if reason, terminal := external.TerminalReason(err); terminal {
-		o.synced.Reason, o.progress = p.withoutSecrets(reason), stuck
-	} else if isNotStored(err) {
-		o.requeue, o.after, o.progress = backoff, p.backoffDelay(longestUnstored), stuck
-	} else {
-		o.after = retryAfter(err, p.r.random())
-	}
-	if isSecretOfPredecessor(err) {
-		o.requeue, o.after, o.progress = backoff, p.backoffDelay(10*p.interval()), moving
-	}
-	if o.synced.Reason == commonv1.ReasonReferenceNotReady {
-		o.progress = moving
-		if !p.r.watching.Load() {
-			o.requeue = backoff
-		}
-	}
-
-	return p.reworded(o)
-}
-
-// withoutSecrets returns the reason of a terminal error, unless it contains a secret.
-func (p *journal) withoutSecrets(reason string) commonv1.ConditionReason {
-	if p.mask().String(reason) != reason {
-		return external.ReasonTerminalError
-	}
-
-	return commonv1.ConditionReason(reason)
-}
-
 // completeStatus puts the outcome into the conditions, and records its event if it is new.
 func (p *pass) completeStatus(o outcome) outcome {
 	if o.refine != nil {
@@ -143,13 +84,13 @@ func (p *pass) completeStatus(o outcome) outcome {
 	if p.publishErr != nil && !isReady(p.read) { // users cannot connect
 		o.ready = commonv1.Creating().WithMessage("the connection details are not published yet")
 	}
-	if o.requeue != backoff && o.requeue != untilGrace && o.requeue != adaptive {
+	if !o.requeue.backsOff() {
 		p.state.Backoffs = 0
 	}
 	if o.requeue == poll { // nothing is waited for
 		p.state.Changed = 0
 	}
-	if this := creation(p.mg, p.mg); p.seenOwned && this.Mark != "" {
+	if this := attempt.Creation(p.mg, p.mg); p.seenOwned && this.Mark != "" {
 		text := p.mg.GetCondition(commonv1.TypeCreated).Message
 		if !this.Is(text) {
 			text = this.String()

@@ -17,6 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -183,7 +184,7 @@ func TestWhatBearsNoNumber(t *testing.T) {
 	for mark, want := range map[string]int64{
 		"": -1, "by hand": -1, "00000000": 0, "0000000a1-x": 10, "1970-01-01T00:00:07Z": 7,
 	} {
-		if got := numberOf(mark); got != want {
+		if got := attempt.Number(mark); got != want {
 			t.Errorf("%q: %d, want %d", mark, got, want)
 		}
 	}

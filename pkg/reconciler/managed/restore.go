@@ -12,6 +12,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -28,7 +29,7 @@ func (p *creationRecord) recall() bool {
 	}
 	before := maps.Clone(p.mg.GetAnnotations())
 	if !p.removeEarlier() && p.unended() {
-		removeRecord(p.mg)
+		attempt.RemoveRecord(p.mg)
 	}
 	ref, since := p.lastCreation()
 	if restoreCreation(p.mg, ref, since) {
@@ -103,7 +104,7 @@ func restoreAttempt(mg resource.Managed, called objectstate.Intent) bool {
 func (p *creationRecord) unended() bool {
 	_, mark, _ := p.state.known()
 	of, _, ended := strings.Cut(mark, "/")
-	id, result := attemptOf(p.mg)
+	id, result := attempt.Of(p.mg)
 
 	return ended && id == of && result == ""
 }
@@ -113,9 +114,9 @@ func (p *creationRecord) unended() bool {
 func (p *creationRecord) contradicted() (name, mark string, other bool) {
 	name, mark, _ = p.state.known()
 	of, _, _ := strings.Cut(mark, "/")
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
-	return name, mark, !p.r.named && mark != "" && of != id && mark != created(p.mg)
+	return name, mark, !p.r.named && mark != "" && of != id && mark != attempt.CreationMark(p.mg)
 }
 
 // storeRestoredUnlessPaused stores the restored record in a pass without external calls, because this process may end
@@ -136,7 +137,7 @@ func (p *creationRecord) restoredUnreported() bool {
 	if !p.restored || maps.Equal(before, now) {
 		return false
 	}
-	this := creation(p.mg, p.mg)
+	this := attempt.Creation(p.mg, p.mg)
 	_, inStatus := p.observedInStatus(this)
 
 	return p.unresolved() || this.Mark != "" && !inStatus ||
@@ -191,7 +192,7 @@ func (p *creationRecord) rememberOperation() {
 // replaced returns false.
 func (p *creationRecord) replaced() bool {
 	name := meta.GetExternalName(p.mg)
-	if id, _ := attemptOf(p.mg); name == "" || id != "" || p.r.named || latestTime(p.mg) != "" {
+	if id, _ := attempt.Of(p.mg); name == "" || id != "" || p.r.named || attempt.TimeMark(p.mg) != "" {
 		return false
 	}
 	deleting := !p.state.DeleteSent.IsZero() && (p.mutated || p.state.LeftoverName == name)
@@ -250,23 +251,23 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 	}
 	id, _, byID := strings.Cut(ref.Mark, "/")
 	marks := mg.GetAnnotations()
-	name, attempt := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt]
+	name, recorded := marks[meta.AnnotationKeyExternalName], marks[meta.AnnotationKeyCreateAttempt]
 	succeeded := marks[meta.AnnotationKeyExternalCreateSucceeded]
 	other := name != "" && name != ref.Name ||
-		byID && attempt != "" && attempt != ref.Mark ||
-		!byID && (attempt != "" || succeeded != "" && succeeded != ref.Mark)
+		byID && recorded != "" && recorded != ref.Mark ||
+		!byID && (recorded != "" || succeeded != "" && succeeded != ref.Mark)
 	if other {
 		return false
 	}
 	missing := map[string]string{}
-	if byID && attempt == "" {
+	if byID && recorded == "" {
 		missing[meta.AnnotationKeyCreateAttempt] = ref.Mark
 	}
 	if succeeded == "" {
 		missing[meta.AnnotationKeyExternalCreateSucceeded] = ref.Mark
 		if byID {
-			missing[meta.AnnotationKeyExternalCreateSucceeded] = latest(since,
-				beginning(id, since)).UTC().Format(time.RFC3339)
+			missing[meta.AnnotationKeyExternalCreateSucceeded] = attempt.Latest(since,
+				attempt.TimeOf(id, since)).UTC().Format(time.RFC3339)
 		}
 	}
 	if name == "" && ref.Name != "" {
@@ -281,7 +282,7 @@ func restoreCreation(mg resource.Managed, ref objectstate.CreationRef, since tim
 func restorable(mg resource.Managed, ref objectstate.CreationRef) bool {
 	id, result, byID := strings.Cut(ref.Mark, "/")
 
-	return ref.Mark != "" && (!byID || result == attemptSucceeded && !copied(mg, id))
+	return ref.Mark != "" && (!byID || result == attempt.Succeeded && !attempt.Copied(mg, id))
 }
 
 // restoreOperation restores, along with the record, the handle of a pending operation: it may be the only reference

@@ -11,6 +11,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 )
 
 // TestTheHandleIsPutBackWithTheRecord verifies that the operation handle is restored with the record, after a
@@ -92,8 +93,8 @@ func TestALookTakesNoCreationBack(t *testing.T) {
 		setOperation(mg, handle)
 		w := newStored(mg, remembering(objectstate.Resource{Creation: ownDone}))
 		err := w.notObserved(t.Context(), handle, external.NotCreated(errors.New("boom")))
-		_, result := attemptOf(w.mg)
-		if failed := result == attemptFailed; failed != back || (w.state.Creation == "") != back ||
+		_, result := attempt.Of(w.mg)
+		if failed := result == attempt.Failed; failed != back || (w.state.Creation == "") != back ||
 			stageOf(err) != observing {
 			t.Errorf("with the handle %q it ended with %v, recorded as %q, remembered as %q", handle, err, result,
 				w.state.Creation)

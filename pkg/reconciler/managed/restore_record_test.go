@@ -15,6 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
@@ -83,10 +84,11 @@ func remembering(parts ...any) *objectState {
 }
 
 func TestOwnMark(t *testing.T) {
-	if mark := ownMark(bearing(nil)); ownID != "a-"+string(mark[:]) {
+	if mark := attempt.UIDHash(bearing(nil)); ownID != "a-"+string(mark[:]) {
 		t.Fatalf("the object is marked with %s", mark)
 	}
-	if !copied(bearing(nil), foreignID) || copied(bearing(nil), ownID) || copied(bearing(nil), "a") {
+	mg := bearing(nil)
+	if !attempt.Copied(mg, foreignID) || attempt.Copied(mg, ownID) || attempt.Copied(mg, "a") {
 		t.Error("the marks of another object are its own, or its own, or those of another runtime, are not")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -68,7 +69,7 @@ func TestAReplaceWhileAnUnwrittenResultIsStored(t *testing.T) {
 			"of a whole result":      nil,
 			"of the attempt's alone": func(p *pass) { delete(p.state.Unwritten, meta.AnnotationKeyExternalName) },
 		} {
-			p, writes := unwrittenPass(attemptSucceeded, change, conflict(tc.shows), drops)
+			p, writes := unwrittenPass(attempt.Succeeded, change, conflict(tc.shows), drops)
 			err := p.writeUnwritten(t.Context())
 			if err == nil || stageOf(err) != recording || p.state.Unwritten == nil {
 				t.Errorf("%s, %s: it ended with %v, and %v is kept", name, what, err, p.state.Unwritten)
@@ -90,15 +91,15 @@ func TestTheFinalizerIsPutBackBesideAnUnwrittenResult(t *testing.T) {
 		change func(*pass)
 		puts   bool
 	}{
-		"it is gone": {attemptSucceeded, nil, true},
-		"another's is there": {attemptSucceeded,
+		"it is gone": {attempt.Succeeded, nil, true},
+		"another's is there": {attempt.Succeeded,
 			func(p *pass) { p.mg.SetFinalizers([]string{"example.org/kept"}) }, true},
-		"it is there": {attemptSucceeded, func(p *pass) { p.mg.SetFinalizers([]string{FinalizerName}) },
+		"it is there": {attempt.Succeeded, func(p *pass) { p.mg.SetFinalizers([]string{FinalizerName}) },
 			false},
-		"nothing was created": {attemptFailed, nil, false},
-		"the object is let go": {attemptSucceeded,
+		"nothing was created": {attempt.Failed, nil, false},
+		"the object is let go": {attempt.Succeeded,
 			func(p *pass) { p.mg.SetDeletionTimestamp(&metav1.Time{Time: noon}) }, false},
-		"the author has their own": {attemptSucceeded, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() },
+		"the author has their own": {attempt.Succeeded, func(p *pass) { p.r.finalizer = resource.NewNopFinalizer() },
 			false},
 	} {
 		p, writes := unwrittenPass(tc.result, tc.change, drops)

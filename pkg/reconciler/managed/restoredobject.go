@@ -9,6 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 )
 
 // WithRestoreElsewhere lets an object that was restored from a backup under another namespace or name take over the
@@ -85,7 +86,7 @@ func (p *creationRecord) stampOfKey() Stamp {
 func (p *clientSession) rememberFound() {
 	p.endRestore()
 	p.seenOwned = true
-	if ref := creation(p.mg, p.mg); p.r.named || ref.Mark != "" {
+	if ref := attempt.Creation(p.mg, p.mg); p.r.named || ref.Mark != "" {
 		p.state.Seen, p.state.Made = ref, objectstate.CreationRef{}
 		if ref.Mark != "" {
 			p.state.Called = objectstate.Intent{} // its result is known

@@ -18,6 +18,7 @@ import (
 	"github.com/moorage-dev/moorage/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/deadline"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -105,7 +106,7 @@ func difference(before, after map[string]string) map[string]any {
 // not added, because a user may have set the restored name.
 func (p *object) withName(changes map[string]any) {
 	mark, _ := changes[meta.AnnotationKeyCreateAttempt].(string)
-	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attemptSucceeded) {
+	if name := meta.GetExternalName(p.mg); !p.r.named && name != "" && strings.HasSuffix(mark, "/"+attempt.Succeeded) {
 		changes[meta.AnnotationKeyExternalName] = name
 	}
 }
@@ -116,7 +117,7 @@ func (p *object) withRecord(changes map[string]any) {
 	if _, noted := changes[meta.AnnotationKeyWasUnresolved].(string); !noted {
 		return
 	}
-	for _, key := range recordMarks {
+	for _, key := range attempt.RecordKeys {
 		if mark := p.mg.GetAnnotations()[key]; mark != "" {
 			changes[key] = mark
 		}
@@ -146,7 +147,7 @@ func (p *object) recordWasLost(recorded map[string]string, changes map[string]an
 		return !changed && recorded[key] != "" && p.mg.GetAnnotations()[key] == ""
 	}
 
-	return lost(meta.AnnotationKeyExternalName) || slices.ContainsFunc(recordMarks, lost)
+	return lost(meta.AnnotationKeyExternalName) || slices.ContainsFunc(attempt.RecordKeys, lost)
 }
 
 // storeWithoutFinalizer removes our finalizer, those of a predecessor (see [WithRetiredFinalizers]), and
@@ -175,7 +176,7 @@ func (p *object) patchAnnotations(ctx context.Context, changes map[string]any) e
 	if uid := p.mg.GetUID(); uid != "" {
 		metadata["uid"] = uid
 	}
-	conditional := isFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.state.Unwritten) > 0
+	conditional := attempt.IsFailed(changes[meta.AnnotationKeyCreateAttempt]) || len(p.state.Unwritten) > 0
 	if conditional {
 		metadata["resourceVersion"] = p.newest.GetResourceVersion()
 	}

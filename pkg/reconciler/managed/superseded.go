@@ -8,6 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -28,7 +29,7 @@ const (
 // supersededAttempt returns the ID of the attempt with unknown result that is no longer looked up, because the object
 // has taken over a later resource of a predecessor.
 func (p *creationRecord) supersededAttempt() string {
-	id, _ := attemptOf(p.mg)
+	id, _ := attempt.Of(p.mg)
 
 	return fmt.Sprintf("the object stands for %q now, which the runtime before has created; "+
 		"whether the attempt %s to create its external resource here led to another one is not known: "+
@@ -80,9 +81,10 @@ func createdSince(mg resource.Managed, domain string, now time.Time) bool {
 		return false
 	}
 	succeeded, err := time.Parse(time.RFC3339, theirs)
-	id, _ := attemptOf(mg)
+	id, _ := attempt.Of(mg)
 	said, about := questionNote(mg)
-	ours := latest(meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreatePending(mg), beginning(id, now), about)
+	ours := attempt.Latest(meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreatePending(mg),
+		attempt.TimeOf(id, now), about)
 	answered := said != "" && ours.IsZero()
 
 	return err == nil && !answered && succeeded.After(ours)

@@ -20,6 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/attempt"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -230,8 +231,8 @@ func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectSta
 		return d.state
 	}
 	shown := (&objectState{}).acquire(&r.objects.unused)
-	shown.Seen = creation(cached, cached)
-	if ownUnresolved(cached) {
+	shown.Seen = attempt.Creation(cached, cached)
+	if attempt.OwnUnresolved(cached) {
 		shown.Called = intentOf(cached)
 	}
 	shown.Operation = operationOf(cached)
@@ -342,7 +343,7 @@ func (o *objectState) known() (name, attempt string, anything bool) {
 
 // unrecorded reports whether a creation succeeded and its result could not be stored yet.
 func (t *coldState) unrecorded() bool {
-	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attemptSucceeded)
+	return strings.HasSuffix(t.Unwritten[meta.AnnotationKeyCreateAttempt], "/"+attempt.Succeeded)
 }
 
 // writeMissing writes the record of a creation, and the identity of its external system, if the memory has them and
