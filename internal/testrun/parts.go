@@ -28,6 +28,8 @@ var parts = []part{
 	{name: "mutants", what: "each planted defect is found by its schedule", target: "mutants", minutes: 2,
 		bounds: []bound{atLeast("mutants", 92), exactly("missed", 0)}},
 	{name: "kit", what: "every class and kind in the conformance kit", minutes: 8},
+	{name: "planted", what: "the kit finds bugs that are planted in a provider, one at a time, on a real server",
+		minutes: 15, bounds: []bound{atLeast("planted_bugs_found", 28), atMost("median_seconds_of_processor", 5)}},
 	{name: "systems",
 		what: "outages, storms, servers that are swapped and emptied, credentials that end: the long tests of real " +
 			"servers",

@@ -269,7 +269,13 @@ func (m *directChecks) checkHanging(name string, n int) *finding {
 	end := m.hang(n)
 	err := call()
 	end()
-	if m.host.stopped() || err != nil || name == "Observe" {
+	if m.host.stopped() {
+		return nil
+	}
+	if failure := m.checkRecovered(); failure != nil { // a pool may have connections that were reset
+		return failure
+	}
+	if err != nil || name == "Observe" {
 		return nil
 	}
 	why := ""

@@ -2,10 +2,26 @@ package conformance
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
+
+// stampedField returns the field of the resource in which Create has stored the managed.Stamp of the object, or "".
+func (m *directChecks) stampedField() string {
+	end := "/" + m.mg.GetNamespace() + "/" + m.mg.GetName() + "/" + string(m.mg.GetUID())
+	state := m.ledger.existing[meta.GetExternalName(m.mg)].State
+	for _, field := range slices.Sorted(maps.Keys(state)) {
+		if strings.Contains(state[field], end) {
+			return field
+		}
+	}
+
+	return ""
+}
 
 // checkOwner checks the owner that Observe reports. It checks this for the object, and for another object with the same
 // external name.
@@ -15,6 +31,10 @@ func (m *directChecks) checkOwner() *finding {
 		return m.finding("created-is-seen", "Observe of %s fails: %v", m.mg.GetName(), err)
 	}
 	if o.Owner == managed.OwnerUnknown {
+		if field := m.stampedField(); field != "" {
+			return m.finding("owner-is-told", "the field %s of the resource of %s has the stamp of the object, and Observe "+
+				"reports no owner: compare it by managed.Stamp.Owner, and set ExternalObservation.Owner", field, m.mg.GetName())
+		}
 		m.warnOnce("Observe reports no owner (ExternalObservation.Owner is OwnerUnknown). Whatever exists under the " +
 			"external name is taken for the object's, and is changed and deleted, also if someone else made it. If the " +
 			"external system can store a few words with a resource, store a managed.Stamp there, and compare it in Observe")

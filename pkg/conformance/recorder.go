@@ -110,6 +110,19 @@ func (t *recorder) reportPanic(a clientCall, err error) {
 	t.host.stopReason.Store(&reason{"calls-return", a.String() + " does not return: " + first + until + "\n" + rest})
 }
 
+// judgeDetails reports connection details that contain a secret of the suite. Everyone with access to the connection
+// Secret would have the credentials of the provider.
+func (t *recorder) judgeDetails(mg resource.Managed, details managed.ConnectionDetails) {
+	for key, value := range details {
+		for _, secret := range t.secrets {
+			if strings.Contains(string(value), secret) {
+				t.violate("secrets-are-kept", fmt.Sprintf("the connection detail %q of %s shows one: publish credentials of the "+
+					"resource, and not those of the provider", key, mg.GetUID()))
+			}
+		}
+	}
+}
+
 // judgeCall reports the violations that one call has caused.
 func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err error) {
 	if err != nil {
@@ -237,6 +250,7 @@ func (c *client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	c.recorder.judgeDetails(mg, o.ConnectionDetails)
 
 	return o, nil
 }

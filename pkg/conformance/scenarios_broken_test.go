@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +144,30 @@ var defects = map[string]defect{
 		reason: "Create says that all is well", class: Named, property: "created-is-seen",
 		says:  "neither Observe nor the probe",
 		wreck: wreck{create: func(context.Context, *diskClient, *volume.Volume) error { return nil }},
+	},
+	"PublishesTheCredentialsOfTheProvider": {
+		reason: "each user of one disk is administrator of all", class: Named, property: "secrets-are-kept",
+		says: `the connection detail "uri" of vol shows one`,
+		wreck: wreck{observe: func(ctx context.Context, p *diskClient, v *volume.Volume) (managed.ExternalObservation, error) {
+			o, err := p.Observe(ctx, v)
+			o.ConnectionDetails = managed.ConnectionDetails{"uri": []byte("disk://admin:hunter2@disks")}
+
+			return o, err
+		}},
+	},
+	"IgnoresItsStamp": {
+		reason: "the stamp is stored, and not compared", class: Named, unowned: true, property: "owner-is-told",
+		says: "the field stamp of the resource of vol has the stamp of the object, and Observe reports no owner",
+		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
+			if err := p.Create(ctx, v); err != nil {
+				return err
+			}
+
+			return p.change(ctx, func() {
+				of := schema.GroupVersionKind(volume.Kind).GroupKind()
+				p.disks[meta.GetExternalName(v)].stamp = string(managed.NewStamp("cluster", of, v))
+			})
+		}},
 	},
 	"CreatesTwo": {
 		reason: "Create makes two", class: Token, property: "at-most-one", says: "made 2 resources",

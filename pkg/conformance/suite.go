@@ -50,7 +50,8 @@ type Suite struct {
 	// package, such as Drifter and Breaker, more checks run.
 	Probe Probe
 
-	// Secrets are texts that must not occur in a status, event, log or error, such as the password of Connecter.
+	// Secrets are texts that must not occur in a status, event, log, error or connection detail, such as the password of
+	// Connecter.
 	Secrets []string
 
 	// Delay is the time after which the external system shows a change. The suite waits for this time after each change,

@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/moorage-dev/moorage/pkg/conformance"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -35,19 +38,32 @@ func Start(t *testing.T) (*pgserver.Server, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.Close()
+		t.Logf("processor of the test process: %.2fs", processorTime().Seconds())
+	})
 
 	return s, true
 }
 
+// processorTime returns the time of the processor that this process has used, without the server.
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
 // Config returns the settings of the provider for a server, behind a proxy if there is one.
-func Config(s *pgserver.Server, through *Proxy) postgres.Config {
+func Config(s *pgserver.Server, through *conformance.Proxy) postgres.Config {
 	c := postgres.Config{
 		Host: pgserver.Host, Port: s.Port, Database: "postgres",
 		User: pgserver.Provider, Password: pgserver.Password, CA: s.CA,
 	}
 	if through != nil {
-		c.Port = through.Port
+		c.Port = ProxyPort(through)
 	}
 
 	return c
@@ -68,7 +84,7 @@ func NewLinker(t *testing.T, c postgres.Config) Linker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(client.Close)
+	t.Cleanup(func() { go client.Close() }) // it waits for calls, and a call with a defect may never end
 
 	return Linker{Client: client, Secrets: NewSecrets()}
 }

@@ -2,115 +2,69 @@ package pgtest
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net"
-	"sync"
+	"strconv"
 	"testing"
+
+	"github.com/moorage-dev/moorage/pkg/conformance"
+
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
 )
 
-// A Proxy is the network between the provider and a server. It is a conformance.Breaker and a conformance.Silencer.
-// Use NewProxy.
-type Proxy struct {
-	// Port on the loopback address.
-	Port uint16
+// NewProxy returns a proxy for a server, with the faults of a network. It ends with the test.
+func NewProxy(t testing.TB, s *pgserver.Server) *conformance.Proxy {
+	t.Helper()
 
-	// Rewrite, if it is not nil, changes what the server sends. Set it before the first connection.
-	Rewrite func(sent []byte) []byte
-
-	server string
-
-	mu             sync.Mutex
-	open           map[net.Conn]bool
-	broken, silent bool
+	return conformance.FaultProxy(t, loopback(s.Port))
 }
 
-// NewProxy returns a proxy for the server at a port, which ends with the test.
-func NewProxy(t *testing.T, port uint16) *Proxy {
+// ProxyPort returns the port of a proxy on the loopback address.
+func ProxyPort(p *conformance.Proxy) uint16 { return portOf(p.Address()) }
+
+func loopback(port uint16) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))) }
+
+func portOf(address string) uint16 {
+	_, port, _ := net.SplitHostPort(address)
+	n, _ := strconv.ParseUint(port, 10, 16) // it is the address of a listener
+
+	return uint16(n)
+}
+
+// Rewrite starts a proxy for a server that changes what the server sends, and returns its port. It ends with the test.
+func Rewrite(t testing.TB, s *pgserver.Server, change func(sent []byte) []byte) uint16 {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, _ := l.Addr().(*net.TCPAddr)
-	p := &Proxy{Port: uint16(address.Port), server: fmt.Sprintf("127.0.0.1:%d", port), open: map[net.Conn]bool{}}
-	go p.serve(l)
-	t.Cleanup(func() {
-		_ = l.Close()
-		p.cut()
-	})
-
-	return p
-}
-
-// Break cuts all connections, and refuses new ones.
-func (p *Proxy) Break(context.Context) (func(context.Context) error, error) {
-	p.set(&p.broken, true)
-	p.cut()
-
-	return func(context.Context) error {
-		p.set(&p.broken, false)
-
-		return nil
-	}, nil
-}
-
-// Silence lets requests through, and cuts each connection instead of sending an answer.
-func (p *Proxy) Silence(context.Context) (func(context.Context) error, error) {
-	p.set(&p.silent, true)
-
-	return func(context.Context) error {
-		p.set(&p.silent, false)
-
-		return nil
-	}, nil
-}
-
-func (p *Proxy) set(what *bool, to bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	*what = to
-}
-
-func (p *Proxy) is(what *bool) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	return *what
-}
-
-// cut closes all connections.
-func (p *Proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for conn := range p.open {
-		_ = conn.Close()
-	}
-	clear(p.open)
-}
-
-func (p *Proxy) serve(l net.Listener) {
-	for {
-		client, err := l.Accept()
-		if err != nil {
-			return
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go rewrite(t.Context(), client, loopback(s.Port), change)
 		}
-		server, err := net.Dial("tcp", p.server)
-		if err != nil || p.is(&p.broken) {
-			_ = client.Close()
+	}()
 
-			continue
-		}
-		p.mu.Lock()
-		p.open[client], p.open[server] = true, true
-		p.mu.Unlock()
-		go p.carry(server, client, false)
-		go p.carry(client, server, true)
-	}
+	return portOf(l.Addr().String())
 }
 
-// carry copies what is read from one connection to the other, until one of both ends.
-func (p *Proxy) carry(to io.WriteCloser, from io.ReadCloser, answers bool) {
+// rewrite serves one connection until one of both sides closes it.
+func rewrite(ctx context.Context, client net.Conn, address string, change func(sent []byte) []byte) {
+	defer func() { _ = client.Close() }()
+	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return
+	}
+	defer func() { _ = server.Close() }()
+	go copyData(server, client, func(sent []byte) []byte { return sent })
+	copyData(client, server, change)
+}
+
+// copyData copies data, changed, until one of both connections ends, and then ends both.
+func copyData(to, from net.Conn, change func(sent []byte) []byte) {
 	defer func() {
 		_ = to.Close()
 		_ = from.Close()
@@ -118,14 +72,10 @@ func (p *Proxy) carry(to io.WriteCloser, from io.ReadCloser, answers bool) {
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := from.Read(buffer)
-		if err != nil || answers && p.is(&p.silent) {
+		if err != nil {
 			return
 		}
-		text := buffer[:n]
-		if answers && p.Rewrite != nil {
-			text = p.Rewrite(text)
-		}
-		if _, err := to.Write(text); err != nil {
+		if _, err := to.Write(change(buffer[:n])); err != nil {
 			return
 		}
 	}

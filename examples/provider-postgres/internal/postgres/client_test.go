@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/moorage-dev/moorage/pkg/conformance"
 	"github.com/moorage-dev/moorage/pkg/external"
 
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
@@ -206,17 +207,16 @@ func reject(t *testing.T, s *pgserver.Server, database string) {
 
 // oldServer lets a proxy say that the server is an older one.
 func oldServer(t *testing.T, s *pgserver.Server) {
-	proxy := pgtest.NewProxy(t, s.Port)
-	proxy.Rewrite = func(sent []byte) []byte {
+	port := pgtest.Rewrite(t, s, func(sent []byte) []byte {
 		const field = "server_version\x00"
 		if i := bytes.Index(sent, []byte(field)); i >= 0 {
 			copy(sent[i+len(field):], "9.6.2 (")
 		}
 
 		return sent
-	}
-	c := pgtest.Config(s, proxy)
-	c.Plaintext = true
+	})
+	c := pgtest.Config(s, nil)
+	c.Port, c.Plaintext = port, true
 	before, _ := s.Log()
 	_, err := open(t, c)
 	if !external.IsUnavailable(err) || !strings.Contains(err.Error(), "upgrade the server") {
@@ -229,7 +229,7 @@ func oldServer(t *testing.T, s *pgserver.Server) {
 
 // oneText has the network break in several ways: the text is the same.
 func oneText(t *testing.T, s *pgserver.Server) {
-	proxy := pgtest.NewProxy(t, s.Port)
+	proxy := pgtest.NewProxy(t, s)
 	session, err := open(t, pgtest.Config(s, proxy))
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +243,11 @@ func oneText(t *testing.T, s *pgserver.Server) {
 		}
 		texts = append(texts, err.Error())
 	}
-	for _, fault := range []func(context.Context) (func(context.Context) error, error){proxy.Silence, proxy.Break} {
+	for _, fault := range []func(context.Context) (func(context.Context) error, error){
+		func(ctx context.Context) (func(context.Context) error, error) {
+			return proxy.Interrupt(ctx, conformance.Interruption{Exchange: 1}) // the answer is lost
+		}, proxy.Break,
+	} {
 		mend, err := fault(t.Context())
 		if err != nil {
 			t.Fatal(err)

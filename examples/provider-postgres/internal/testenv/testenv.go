@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/pkg/conformance"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -46,7 +47,7 @@ type World struct {
 	// Server is the PostgreSQL server, Proxy the network to it, and Ledger records the requests of the provider to the
 	// cluster.
 	Server *pgserver.Server
-	Proxy  *pgtest.Proxy
+	Proxy  *conformance.Proxy
 	Ledger *test.Ledger
 
 	access  *rest.Config // of the provider
@@ -98,11 +99,11 @@ func New(t *testing.T) (World, bool) {
 
 	w := World{
 		Kube: kube, Namespace: namespace.Name, Ledger: &test.Ledger{}, access: limited,
-		Server: server, Proxy: pgtest.NewProxy(t, server.Port),
+		Server: server, Proxy: pgtest.NewProxy(t, server),
 	}
 
 	w.options = provider.DefaultOptions()
-	w.options.Connect = connection(t, kube, w.Namespace, server.CA, w.Proxy.Port)
+	w.options.Connect = connection(t, kube, w.Namespace, server.CA, pgtest.ProxyPort(w.Proxy))
 	w.options.PollInterval, w.options.MaxReconcileRate = Poll, 100
 	w.options.HealthAddress, w.options.MetricsAddress = "0", "0"
 

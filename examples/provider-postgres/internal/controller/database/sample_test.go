@@ -14,7 +14,6 @@ import (
 
 	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
-	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgtest"
 )
 
 // object returns an object with this name, as a user applies it.
@@ -29,7 +28,7 @@ func object(name string) *v1alpha1.Database {
 
 // probe reads and changes databases as a superuser, not through the proxy.
 type probe struct {
-	*pgtest.Proxy
+	*conformance.Proxy
 	server *pgserver.Server
 }
 
@@ -75,6 +74,16 @@ func (p probe) Make(ctx context.Context, mg resource.Managed) (string, error) {
 	name := meta.GetExternalName(mg)
 
 	return name, p.exec(ctx, "CREATE DATABASE %s CONNECTION LIMIT 3 OWNER provider", name)
+}
+
+// Protect opens a session to a database, as an application does.
+func (p probe) Protect(ctx context.Context, id string) (func(context.Context) error, error) {
+	conn, err := p.server.Connect(ctx, pgserver.Superuser, pgserver.Password, id)
+	if err != nil {
+		return nil, err
+	}
+
+	return conn.Close, nil
 }
 
 // Drift changes the connection limit and the owner of a database.

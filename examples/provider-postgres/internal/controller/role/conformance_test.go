@@ -1,6 +1,7 @@
 package role_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgtest"
 )
 
+var within = flag.Duration("within", 0, "how long schedules with faults are started; 0 is the default of the suite")
+
 // TestConformance runs the client on a real server with the failures of a real cluster. The user of the provider has
 // CREATEDB and CREATEROLE, and no more.
 func TestConformance(t *testing.T) {
@@ -27,7 +30,7 @@ func TestConformance(t *testing.T) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	proxy := pgtest.NewProxy(t, server.Port)
+	proxy := pgtest.NewProxy(t, server)
 	link := pgtest.NewLinker(t, pgtest.Config(server, proxy))
 
 	conformance.Run(t, conformance.Suite{
@@ -55,7 +58,8 @@ func TestConformance(t *testing.T) {
 		},
 		Probe:       probe{proxy, server},
 		Secrets:     []string{pgserver.Password},
-		Patience:    time.Minute,
-		CallTimeout: time.Minute,
+		Patience:    5 * time.Second,
+		CallTimeout: 10 * time.Second,
+		Within:      *within,
 	})
 }

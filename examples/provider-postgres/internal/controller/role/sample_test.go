@@ -13,7 +13,6 @@ import (
 
 	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
-	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgtest"
 )
 
 // object returns an object with this name, as a user applies it.
@@ -29,7 +28,7 @@ func object(name string) *v1alpha1.Role {
 
 // probe reads and changes the server as a superuser, not through the proxy.
 type probe struct {
-	*pgtest.Proxy
+	*conformance.Proxy
 	server *pgserver.Server
 }
 
@@ -48,18 +47,19 @@ func (p probe) List(ctx context.Context) ([]conformance.Resource, error) {
 	err := p.server.In(ctx, "postgres", func(conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, `SELECT rolname, rolcanlogin::text, rolcreatedb::text, rolconnlimit::text,
 			coalesce(rolpassword, ''),
-			coalesce(shobj_description(oid, 'pg_authid'), '')
+			coalesce(shobj_description(oid, 'pg_authid'), ''),
+			coalesce((rolvaliduntil AT TIME ZONE 'UTC')::text, '')
 			FROM pg_authid WHERE rolname NOT IN ('postgres', 'provider') AND rolname NOT LIKE 'pg\_%'`)
 		if err != nil {
 			return err
 		}
 		for rows.Next() {
-			var name, login, creates, limit, verifier, comment string
-			if err := rows.Scan(&name, &login, &creates, &limit, &verifier, &comment); err != nil {
+			var name, login, creates, limit, verifier, comment, until string
+			if err := rows.Scan(&name, &login, &creates, &limit, &verifier, &comment, &until); err != nil {
 				return err
 			}
 			out = append(out, conformance.Resource{ID: name, State: map[string]string{
-				"login": login, "creates": creates, "limit": limit, "verifier": verifier, "comment": comment,
+				"login": login, "creates": creates, "limit": limit, "verifier": verifier, "comment": comment, "until": until,
 			}})
 		}
 
@@ -77,6 +77,11 @@ func (p probe) Remove(ctx context.Context, id string) error {
 // Make creates an external resource without a stamp.
 func (p probe) Make(ctx context.Context, mg resource.Managed) (string, error) {
 	return meta.GetExternalName(mg), p.exec(ctx, `CREATE ROLE @ CONNECTION LIMIT 3`, meta.GetExternalName(mg))
+}
+
+// DriftUnmanaged changes what the provider leaves to the administrator.
+func (p probe) DriftUnmanaged(ctx context.Context, id string) error {
+	return p.exec(ctx, `ALTER ROLE @ VALID UNTIL '2040-01-01T00:00:00Z'`, id)
 }
 
 // Drift changes an external resource.

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgtest"
 )
+
+var within = flag.Duration("within", 0, "how long schedules with faults are started; 0 is the default of the suite")
 
 // TestConformance runs the client on a real server with the failures of a real cluster. The user of the provider has
 // CREATEDB and CREATEROLE, and no more.
@@ -31,10 +34,13 @@ func TestConformance(t *testing.T) {
 	if err == nil {
 		err = server.Exec(t.Context(), "CREATE DATABASE shop OWNER provider")
 	}
+	if err == nil {
+		err = server.Exec(t.Context(), "CREATE DATABASE store OWNER provider")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := pgtest.NewProxy(t, server.Port)
+	proxy := pgtest.NewProxy(t, server)
 	link := pgtest.NewLinker(t, pgtest.Config(server, proxy))
 
 	conformance.Run(t, conformance.Suite{
@@ -53,7 +59,8 @@ func TestConformance(t *testing.T) {
 		}},
 		Probe:       probe{proxy, server},
 		Secrets:     []string{pgserver.Password},
-		Patience:    time.Minute,
-		CallTimeout: time.Minute,
+		Patience:    5 * time.Second,
+		CallTimeout: 10 * time.Second,
+		Within:      *within,
 	})
 }

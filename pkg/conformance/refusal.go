@@ -1,0 +1,70 @@
+package conformance
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// A Protector is a Probe that can make the external system refuse to delete a resource.
+type Protector interface {
+	// Protect lets the external system refuse to delete a resource, as it does while the resource is in use, until the
+	// returned function end is called. Other requests work. Calls of the Probe work, too, except Remove of the resource.
+	Protect(ctx context.Context, id string) (end func(context.Context) error, err error)
+}
+
+// checkRefusedDelete checks that Deletes that the external system refuses use up nothing that later calls need, such as
+// connections of a pool.
+func (m *directChecks) checkRefusedDelete() *finding {
+	p, ok := m.suite.Probe.(Protector)
+	if !ok {
+		return nil
+	}
+	mg := clone(m.mg)
+	setDeleted(mg)
+	end := m.disturb("Probe.Protect", func(ctx context.Context) (func(context.Context) error, error) {
+		return p.Protect(ctx, meta.GetExternalName(mg))
+	})
+	if end == nil {
+		return nil // the probe failed
+	}
+	refused, waits := m.deleteInVain(clone(mg))
+	if end(); !waits || m.host.stopped() {
+		return nil
+	}
+	for range 2 { // a busy machine may be slow once
+		if waits, _ := m.timedDelete(clone(mg)); !waits || m.host.stopped() {
+			return nil
+		}
+	}
+
+	return m.finding("calls-return", "after %d calls of Delete of %s that the external system refused, Delete does not return "+
+		"before its deadline, and not either when it is no longer refused: a call that fails has to give back what it took, "+
+		"such as a connection of a pool", refused, mg.GetName())
+}
+
+// deleteInVain calls Delete often enough to use up a pool of usual size. It returns how many calls were refused, and
+// whether one waited until its deadline.
+func (m *directChecks) deleteInVain(mg resource.Managed) (refused int, waits bool) {
+	defer m.shorten(min(m.host.limit, 8*shortest))()
+	for range 2*runtime.GOMAXPROCS(0) + 8 {
+		waits, err := m.timedDelete(clone(mg))
+		if waits || err == nil || m.host.stopped() { // the external system may only note the deletion
+			return refused, waits
+		}
+		refused++
+	}
+
+	return refused, false
+}
+
+// timedDelete calls Delete, and reports whether it has failed after its deadline.
+func (m *directChecks) timedDelete(mg resource.Managed) (late bool, err error) {
+	began := time.Now()
+	err = m.callDelete(mg)
+
+	return err != nil && m.host.lastReturn.Sub(began) >= m.host.limit, err
+}
