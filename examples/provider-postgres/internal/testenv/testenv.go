@@ -18,15 +18,17 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
+	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/conformance"
 	"github.com/moorage-dev/moorage/pkg/devcluster"
+	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test"
+	"github.com/moorage-dev/moorage/pkg/test/ready"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 
 	kinds "github.com/moorage-dev/moorage/examples/provider-postgres/internal/controller"
@@ -44,11 +46,12 @@ type World struct {
 	Kube      ctrlclient.Client
 	Namespace string
 
-	// Server is the PostgreSQL server, Proxy the network to it, and Ledger records the requests of the provider to the
-	// cluster.
+	// Server is the PostgreSQL server, Proxy the network to it, Ledger records the requests of the provider to the
+	// cluster, and Log has the last lines of its log.
 	Server *pgserver.Server
 	Proxy  *conformance.Proxy
 	Ledger *test.Ledger
+	Log    *ready.Log
 
 	access  *rest.Config // of the provider
 	options provider.Options
@@ -98,11 +101,13 @@ func New(t *testing.T) (World, bool) {
 	must(t, err)
 
 	w := World{
-		Kube: kube, Namespace: namespace.Name, Ledger: &test.Ledger{}, access: limited,
+		Kube: kube, Namespace: namespace.Name, Ledger: &test.Ledger{}, Log: &ready.Log{}, access: limited,
 		Server: server, Proxy: pgtest.NewProxy(t, server),
 	}
 
 	w.options = provider.DefaultOptions()
+	w.options.Logger = w.Log.Logger()
+	ctrl.SetLogger(w.options.Logger) // for what has no logger of its own
 	w.options.Connect = connection(t, kube, w.Namespace, server.CA, pgtest.ProxyPort(w.Proxy))
 	w.options.PollInterval, w.options.MaxReconcileRate = Poll, 100
 	w.options.HealthAddress, w.options.MetricsAddress = "0", "0"
@@ -173,7 +178,7 @@ func (w World) Run(ctx context.Context, change func(*provider.Options), carry tr
 	cfg.Wrap(carry)
 
 	// By these log lines, the ledger does not count reads that a slow machine causes.
-	logged := managed.WithLogger(w.Ledger.Logger(nil))
+	logged := managed.WithLogger(w.Ledger.Logger(logging.NewLogrLogger(o.Logger)))
 
 	go func() { stopped <- provider.Run(ctx, cfg, o, logged) }()
 
@@ -195,14 +200,11 @@ func packaged(name string) string {
 	return filepath.Join(root, "package", filepath.FromSlash(name))
 }
 
-// Ready waits until an object is ready.
+// Ready waits until an object is ready. If it waits in vain, it says why.
 func (w World) Ready(t *testing.T, mg resource.Managed) {
 	t.Helper()
 
-	w.Until(t, mg.GetName()+" is ready", func() bool {
-		return w.Kube.Get(t.Context(), ctrlclient.ObjectKeyFromObject(mg), mg) == nil &&
-			mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
-	})
+	ready.Wait(t, w.Kube, mg, w.Log)
 }
 
 // Gone waits until an object is gone.
@@ -223,8 +225,8 @@ func (w World) Until(t *testing.T, what string, holds func() bool) {
 }
 
 // Spent fails if the provider has sent more requests for the object with this name than
-// permitted since the last call, and resets the ledger. Requests for other objects do not
-// count, nor does a read that the runtime needs because of a stale cache.
+// permitted since the ledger was reset. Requests for other objects do not count, nor does a
+// read that the runtime needs because of a stale cache.
 func (w World) Spent(t *testing.T, name, on string, most int) {
 	t.Helper()
 
@@ -239,8 +241,16 @@ func (w World) Spent(t *testing.T, name, on string, most int) {
 	if len(sent) > most {
 		t.Errorf("%d requests on %s, want %d at most: %s", len(sent), on, most, test.SummarizeRequests(sent))
 	}
+}
 
-	w.Ledger.Reset()
+// Idle fails if the provider has sent any request for any object, or an event, since the
+// ledger was reset. A read that the runtime needs because of a stale cache does not count.
+func (w World) Idle(t *testing.T, on string) {
+	t.Helper()
+
+	if sent := slices.Concat(w.Ledger.Objects(), w.Ledger.Events()); len(sent) > 0 {
+		t.Errorf("%d requests on %s, want none: %s", len(sent), on, test.SummarizeRequests(sent))
+	}
 }
 
 // GuardReads fails unless the deletion guard has read exactly these CRDs and namespaces, each
