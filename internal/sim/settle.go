@@ -110,7 +110,7 @@ func (w *World) missing(mg resource.Managed) string {
 	case tells && observed != mg.GetGeneration():
 		return fmt.Sprintf("generation %d was observed instead of %d", observed, mg.GetGeneration())
 	case reconciling.Status == "True":
-		return "it says that something is under way: " + reconciling.Message
+		return "its condition Reconciling is still True" + explainCondition(reconciling)
 	}
 
 	return ""

@@ -23,6 +23,16 @@ func whyNotReady(ready, synced commonv1.Condition) string {
 	return why
 }
 
+// explainCondition returns the reason and the message of a condition.
+func explainCondition(c commonv1.Condition) string {
+	why := ", with the reason " + string(c.Reason)
+	if c.Message != "" {
+		why += ": " + c.Message
+	}
+
+	return why
+}
+
 // describeWrites describes the fields that the writes of objects changed after the first changes of the server, with
 // both values. It returns "" if no object was changed.
 func (w *World) describeWrites(first int) string {

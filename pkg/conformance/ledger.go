@@ -243,7 +243,7 @@ func (l *ledger) describeChanges(before map[string]Resource) string {
 		now := l.existing[id]
 		for _, field := range slices.Sorted(maps.Keys(mergedKeys(was.State, now.State))) {
 			if a, b := was.State[field], now.State[field]; a != b {
-				out = append(out, fmt.Sprintf("%s of %q was %s and is %s", field, id, quoted(a), quoted(b)))
+				out = append(out, fmt.Sprintf("%s of %q was %s and is %s", field, id, quotedBeside(a, b), quotedBeside(b, a)))
 			}
 		}
 	}
@@ -267,14 +267,29 @@ func mergedKeys(a, b map[string]string) map[string]string {
 	return out
 }
 
+// maxQuoted is the maximum length of a quoted value, in bytes.
+const maxQuoted = 80
+
 // quoted returns a quoted value, shortened if it is long.
 func quoted(value string) string {
-	const most = 80
-	if len(value) > most {
-		value = strings.ToValidUTF8(value[:most], "") + "..."
+	if len(value) > maxQuoted {
+		value = strings.ToValidUTF8(value[:maxQuoted], "") + "..."
 	}
 
 	return strconv.Quote(value)
+}
+
+// quotedBeside quotes a value, shortened so that what differs from the other value stays.
+func quotedBeside(value, other string) string {
+	same := 0
+	for same < min(len(value), len(other)) && value[same] == other[same] {
+		same++
+	}
+	if len(value) <= maxQuoted || same < maxQuoted/2 {
+		return quoted(value)
+	}
+
+	return quoted("..." + strings.ToValidUTF8(value[same-maxQuoted/4:], ""))
 }
 
 // Summary lists the resources that exist.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -268,8 +269,14 @@ func (s *Server) nextUID() string {
 	return fmt.Sprintf("%08x-0000-4000-8000-%012d", s.salt, s.uids+1)
 }
 
-// into copies the version into o, which belongs to the caller.
+// into copies the version into o, which belongs to the caller. It is of the type of the kind, or unstructured.
 func (v *version) into(o client.Object) error {
+	if u, ok := o.(*unstructured.Unstructured); ok {
+		u.Object = runtime.DeepCopyJSON(v.image)
+		u.SetGroupVersionKind(v.kind.GVK)
+
+		return nil
+	}
 	from := reflect.ValueOf(v.typed.DeepCopyObject()).Elem()
 	to := reflect.ValueOf(o).Elem()
 	if from.Type() != to.Type() {
