@@ -152,6 +152,7 @@ func (l lab) compile(name string, src, beside []byte) (binary, said string, err 
 	// The compiler judges a mutant, not vet: a mutant with unreachable code is tried as well.
 	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = filepath.Dir(l.file)
+	build.Env = append(build.Environ(), "CGO_ENABLED=0") // under the race detector, too: nothing is compiled twice
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", string(out), err
 	}

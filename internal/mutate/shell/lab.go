@@ -112,6 +112,7 @@ func (l lab) compile(ctx context.Context, s *subject) error {
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", list, "-o",
 		s.binary, ".")
 	build.Dir = s.abs
+	build.Env = append(build.Environ(), "CGO_ENABLED=0") // under the race detector, too: nothing is compiled twice
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot compile %s with its mutants: %w\n%s", s.dir, err, out)
 	}

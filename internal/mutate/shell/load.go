@@ -71,6 +71,7 @@ func load(ctx context.Context, dir string) (*subject, error) {
 		"-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles",
 		".", "fmt", "os", "strconv", "sync", "time") // and the imports of the hooks
 	list.Dir = s.abs
+	list.Env = append(list.Environ(), "CGO_ENABLED=0")
 	var said bytes.Buffer
 	list.Stderr = &said
 	out, err := list.Output()
