@@ -92,13 +92,13 @@ func corpus(file string) (string, error) {
 			out[len(out)-1][2] += "<br>`" + line + "`"
 		}
 	}
-	return table([]string{"Story", "Found by", "Held by"}, out), nil
+	return table([]string{"Defect", "Found by", "Found again by"}, out), nil
 }
 
 func TestCorpusIsRead(t *testing.T) {
 	got, err := corpus("// head\n\n// One\n// story.\n// by: chance\na/named x#1:fail\nb/named\n\n// Another.\n// by: " +
 		"a list\nc/opaque\n")
-	want := "| Story | Found by | Held by |\n|---|---|---|\n" +
+	want := "| Defect | Found by | Found again by |\n|---|---|---|\n" +
 		"| One story. | chance | `a/named x#1:fail`<br>`b/named` |\n| Another. | a list | `c/opaque` |\n"
 	if got != want || err != nil {
 		t.Errorf("error %v, got\n%swant\n%s", err, got, want)
@@ -144,7 +144,7 @@ func TestTrackRecord(t *testing.T) {
 	}
 	found := 0
 	for _, r := range rows(read(t, trackRecord)) {
-		by, ok := r.cell("Held by")
+		by, ok := r.cell("Tested by")
 		if !ok || !strings.HasPrefix(by, "`Test") && !strings.HasPrefix(by, "`Fuzz") {
 			continue
 		}
