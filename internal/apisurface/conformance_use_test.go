@@ -45,15 +45,17 @@ var _ = conformance.Suite{
 var _ = []conformance.Class{conformance.Named, conformance.Token, conformance.Findable, conformance.Opaque}
 
 var (
-	_ conformance.Probe        = probe{}
-	_ conformance.UnownedMaker = probe{}
-	_ conformance.Drifter      = probe{}
-	_ conformance.Breaker      = probe{}
-	_ conformance.Silencer     = probe{}
-	_ conformance.Misrouter    = probe{}
-	_ conformance.Interrupter  = probe{}
-	_ conformance.Hider        = probe{}
-	_ conformance.Holder       = probe{}
+	_ conformance.Probe            = probe{}
+	_ conformance.UnownedMaker     = probe{}
+	_ conformance.Drifter          = probe{}
+	_ conformance.Breaker          = probe{}
+	_ conformance.Silencer         = probe{}
+	_ conformance.Misrouter        = probe{}
+	_ conformance.Interrupter      = probe{}
+	_ conformance.Hider            = probe{}
+	_ conformance.Holder           = probe{}
+	_ conformance.Protector        = probe{}
+	_ conformance.UnmanagedDrifter = probe{}
 )
 
 var _ func(testing.TB, string) *conformance.Proxy = conformance.FaultProxy
@@ -101,5 +103,9 @@ func (probe) Hide(context.Context, string) (func(context.Context) error, error) 
 func (probe) Hold(context.Context, string) (<-chan struct{}, func(context.Context) error, error) {
 	return nil, end, nil
 }
+
+func (probe) Protect(context.Context, string) (func(context.Context) error, error) { return end, nil }
+
+func (probe) DriftUnmanaged(context.Context, string) error { return nil }
 
 func end(context.Context) error { return nil }

@@ -35,7 +35,7 @@ func TestProofList(t *testing.T) {
 		if !slices.Contains(got, l.folder) {
 			t.Errorf("%s: there is no %s", l.folder, name)
 		}
-		if len(got) > 1 {
+		if len(got) > 1 && l.flags == "" { // with flags, make test runs it
 			t.Errorf("%s: %s is declared in %v; go test leaves out all tests of a name in a module", l.folder,
 				l.test, got)
 		}

@@ -34,9 +34,10 @@ func (k *runner) runDirectChecks() {
 		m.token = string(m.mg.GetUID()) + "-0001"
 		k.names[m.mg.GetUID()] = m.mg.GetName()
 		for _, step := range []func() *finding{
-			m.checkConnect, m.checkAbsent, m.checkExactNames, m.checkCreate, m.checkCreatedObserved, m.checkObserveStable,
-			m.checkCancelledContext, m.checkPromptness, m.checkBroken, m.checkMisrouted, m.checkIndependentCalls, m.checkOwner,
-			m.checkRepeatedCreate, m.checkRecoverCreation, m.checkMutations, m.checkUnmanaged, m.checkRefusedDelete, m.checkDelete,
+			m.checkConnect, m.checkAbsent, m.checkExactNames, m.checkCreate, m.checkCreatedObserved,
+			m.checkObserveStable, m.checkCancelledContext, m.checkPromptness, m.checkBroken, m.checkMisrouted,
+			m.checkIndependentCalls, m.checkOwner, m.checkRepeatedCreate, m.checkRecoverCreation, m.checkMutations,
+			m.checkUnmanaged, m.checkRefusedDelete, m.checkDelete,
 			m.checkNotCreated, m.checkMisroutedChanges, m.checkBrokenChanges, m.checkInterrupted,
 		} {
 			finding := step()

@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// checkExactNames checks that Observe does not take a resource for that of the object if its name differs in the case of
-// letters. It does so only where the external system can have both names at once.
+// checkExactNames checks that Observe does not take a resource for that of the object if its name differs in the case
+// of letters. It does so only where the external system can have both names at once.
 func (m *directChecks) checkExactNames() *finding {
 	maker, ok := m.suite.Probe.(UnownedMaker)
 	name := meta.GetExternalName(m.mg)

@@ -21,8 +21,8 @@ func (m *directChecks) checkPromptness() *finding {
 		}
 	}
 
-	return m.finding("calls-return", "with a context that has ended before the call, Observe of %s takes more than %s each "+
-		"time: it has to end when its context does, so pass the context of the call to each request, and do not sleep",
+	return m.finding("calls-return", "with a context that has ended before the call, Observe of %s takes more than %s "+
+		"each time: it has to end when its context does, so pass the context of the call to each request, and do not sleep",
 		m.mg.GetName(), promptTicks*promptTick)
 }
 

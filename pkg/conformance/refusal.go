@@ -31,29 +31,29 @@ func (m *directChecks) checkRefusedDelete() *finding {
 	if end == nil {
 		return nil // the probe failed
 	}
-	refused, waits := m.deleteInVain(clone(mg))
-	if end(); !waits || m.host.stopped() {
+	refused, late := m.deleteInVain(clone(mg))
+	if end(); !late || m.host.stopped() {
 		return nil
 	}
 	for range 2 { // a busy machine may be slow once
-		if waits, _ := m.timedDelete(clone(mg)); !waits || m.host.stopped() {
+		if late, _ := m.timedDelete(clone(mg)); !late || m.host.stopped() {
 			return nil
 		}
 	}
 
-	return m.finding("calls-return", "after %d calls of Delete of %s that the external system refused, Delete does not return "+
-		"before its deadline, and not either when it is no longer refused: a call that fails has to give back what it took, "+
-		"such as a connection of a pool", refused, mg.GetName())
+	return m.finding("calls-return", "after %d calls of Delete of %s that the external system refused, Delete does not "+
+		"return before its deadline, and not either when it is no longer refused: a call that fails has to give back what "+
+		"it took, such as a connection of a pool", refused, mg.GetName())
 }
 
 // deleteInVain calls Delete often enough to use up a pool of usual size. It returns how many calls were refused, and
 // whether one waited until its deadline.
-func (m *directChecks) deleteInVain(mg resource.Managed) (refused int, waits bool) {
+func (m *directChecks) deleteInVain(mg resource.Managed) (refused int, late bool) {
 	defer m.shorten(min(m.host.limit, 8*shortest))()
 	for range 2*runtime.GOMAXPROCS(0) + 8 {
-		waits, err := m.timedDelete(clone(mg))
-		if waits || err == nil || m.host.stopped() { // the external system may only note the deletion
-			return refused, waits
+		late, err := m.timedDelete(clone(mg))
+		if late || err == nil || m.host.stopped() { // the external system may only note the deletion
+			return refused, late
 		}
 		refused++
 	}

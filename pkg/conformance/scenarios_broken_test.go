@@ -148,7 +148,9 @@ var defects = map[string]defect{
 	"PublishesTheCredentialsOfTheProvider": {
 		reason: "each user of one disk is administrator of all", class: Named, property: "secrets-are-kept",
 		says: `the connection detail "uri" of vol shows one`,
-		wreck: wreck{observe: func(ctx context.Context, p *diskClient, v *volume.Volume) (managed.ExternalObservation, error) {
+		wreck: wreck{observe: func(
+			ctx context.Context, p *diskClient, v *volume.Volume,
+		) (managed.ExternalObservation, error) {
 			o, err := p.Observe(ctx, v)
 			o.ConnectionDetails = managed.ConnectionDetails{"uri": []byte("disk://admin:hunter2@disks")}
 

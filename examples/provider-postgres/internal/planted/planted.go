@@ -38,8 +38,8 @@ type Bug struct {
 type edit struct{ file, old, new string }
 
 // Read returns the bug in a file. The file begins with lines "key: value". For each edit of a source file it has the
-// line "== FILE", and after it the lines "<<<", the old text, "===", the new text and ">>>". The last line break of a text
-// is not part of it.
+// line "== FILE", and after it the lines "<<<", the old text, "===", the new text and ">>>". The last line
+// break of a text is not part of it.
 func Read(path string) (Bug, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

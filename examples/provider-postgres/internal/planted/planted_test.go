@@ -90,8 +90,8 @@ func TestPlanted(t *testing.T) {
 		return // only some were asked for
 	}
 	found, median := judge(outcomes)
-	t.Logf("figure: planted_bugs_found: %d", found)
-	t.Logf("figure: median_seconds_of_processor: %.1f", median.Seconds())
+	t.Logf("planted_bugs_found: %d", found)
+	t.Logf("median_seconds_of_processor: %.1f", median.Seconds())
 	if found < leastFound || median > mostMedian {
 		t.Errorf("the kit found %d of %d bugs, and has to find %d; the median is %s of processor, and has to be %s at most",
 			found, planted, leastFound, median, mostMedian)
