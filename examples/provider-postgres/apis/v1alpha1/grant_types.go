@@ -74,7 +74,7 @@ type GrantStatus struct {
 }
 
 // A Grant gives a role privileges on a database. PostgreSQL cannot store an owner of privileges: what the role has
-// already counts as that of the Grant, and two Grants for the same role and database contradict each other.
+// already counts as that of the Grant. Of several Grants for the same role and database the oldest owns it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,8 +18,10 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
 )
 
-// Keys of the Secret of a configuration.
+// Names in a configuration: its kind for all namespaces, and the keys of its Secret.
 const (
+	clusterKind = "ClusterProviderConfig"
+
 	keyUser     = "username"
 	keyPassword = "password"
 )
@@ -36,6 +39,27 @@ func (c *Connections) configuration(ctx context.Context, mg resource.Managed) (p
 	}
 
 	return config, err
+}
+
+// Grants returns the Grants in the cache that use the same configuration as mg, with mg.
+func (c *Connections) Grants(ctx context.Context, mg *v1alpha1.Grant) ([]v1alpha1.Grant, error) {
+	all := &v1alpha1.GrantList{}
+	if err := c.kube.List(ctx, all); err != nil {
+		return nil, errors.Wrap(err, "cannot list the Grants")
+	}
+	with := configurationOf(mg)
+
+	return slices.DeleteFunc(all.Items, func(g v1alpha1.Grant) bool { return configurationOf(&g) != with }), nil
+}
+
+// configurationOf returns the kind, the namespace and the name of the configuration that an object uses.
+func configurationOf(mg *v1alpha1.Grant) [3]string {
+	ref := mg.GetProviderConfigReference()
+	if ref.Kind == clusterKind {
+		return [3]string{ref.Kind, "", ref.Name}
+	}
+
+	return [3]string{ref.Kind, mg.GetNamespace(), ref.Name}
 }
 
 // fresh reads objects from the API server instead of the cache.
@@ -72,7 +96,7 @@ func settings(config providerconfig.Config) v1alpha1.ClusterProviderConfigSpec {
 // name returns the name by which the condition Connected of a configuration is found.
 func name(config providerconfig.Config) string {
 	if config.GetNamespace() == "" {
-		return "ClusterProviderConfig/" + config.GetName()
+		return clusterKind + "/" + config.GetName()
 	}
 
 	return strings.Join([]string{"ProviderConfig", config.GetNamespace(), config.GetName()}, "/")

@@ -16,6 +16,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 
+	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/connect"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/postgres"
@@ -75,6 +76,9 @@ type Linker struct {
 
 	// Secrets are those that the objects name.
 	Secrets *Secrets
+
+	// AllGrants are those that use the server. It may be nil.
+	AllGrants func() []v1alpha1.Grant
 }
 
 // NewLinker returns a linker with these settings, which ends with the test.
@@ -103,4 +107,13 @@ func (l Linker) Link(ctx context.Context, _ resource.Managed) (*connect.Link, er
 // Secret returns the Secret that an object names, or nil.
 func (l Linker) Secret(ctx context.Context, mg resource.Managed, name string) (*corev1.Secret, error) {
 	return l.Secrets.Secret(ctx, mg, name)
+}
+
+// Grants returns all Grants.
+func (l Linker) Grants(context.Context, *v1alpha1.Grant) ([]v1alpha1.Grant, error) {
+	if l.AllGrants == nil {
+		return nil, nil
+	}
+
+	return l.AllGrants(), nil
 }

@@ -73,6 +73,8 @@ type Session struct {
 // Session returns a session, whose calls all go to the server that answers now.
 func (c *Client) Session(ctx context.Context) (*Session, error) {
 	s := &Session{client: c}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	conn, err := c.pool.Acquire(ctx)
 	if err != nil {
 		return nil, c.explain(err)
@@ -144,6 +146,8 @@ func (s *Session) useOther(ctx context.Context, database string, do func(*pgx.Co
 
 // row reads one row. It returns whether there is one.
 func (s *Session) row(ctx context.Context, database, sql string, args []any, into ...any) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	found := true
 	err := s.use(ctx, database, func(conn *pgx.Conn) error {
 		err := conn.QueryRow(ctx, sql, args...).Scan(into...)

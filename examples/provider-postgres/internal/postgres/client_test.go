@@ -329,31 +329,71 @@ func names(t *testing.T, s *pgserver.Server) {
 	}
 }
 
-// inUse drops a database that has a session.
+// inUse drops a database that has sessions. It keeps its owner, and the user is no member of the owner after that.
 func inUse(t *testing.T, s *pgserver.Server) {
 	session, err := open(t, pgtest.Config(s, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := session.CreateDatabase(t.Context(), "uid", postgres.Database{Name: "busy"}); err != nil {
-		t.Fatal(err)
-	}
-	user, err := s.Connect(t.Context(), pgserver.Superuser, pgserver.Password, "busy")
-	if err != nil {
-		t.Fatal(err)
+	for _, statement := range []string{"CREATE ROLE keeper", "CREATE DATABASE busy OWNER keeper"} {
+		if err := s.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 	found, err := session.Databases(t.Context(), "busy", "uid")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = session.DropDatabase(t.Context(), found)
-	if err == nil || !strings.Contains(err.Error(), "in use, by 1 sessions") {
-		t.Errorf("got %v, want one that says who uses it", err)
+	var texts []string
+	for range 2 { // with one session, and with two
+		user, err := s.Connect(t.Context(), pgserver.Superuser, pgserver.Password, "busy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = user.Close(context.Background()) }()
+		err = session.DropDatabase(t.Context(), found)
+		if err == nil || !strings.Contains(err.Error(), "is in use: end its sessions") {
+			t.Fatalf("got %v, want one that says what to do", err)
+		}
+		texts = append(texts, err.Error())
+		if member := has(t, s, "SELECT 1 FROM pg_auth_members WHERE roleid = 'keeper'::regrole"); member {
+			t.Error("the user is still a member of the owner")
+		}
+		if now, err := session.Databases(t.Context(), "busy", "uid"); err != nil || now.Named.Owner != "keeper" {
+			t.Errorf("the owner was changed: %+v, %v", now.Named, err)
+		}
 	}
-	_ = user.Close(t.Context())
+	if texts[0] != texts[1] {
+		t.Errorf("the text changes with the sessions: %q", texts)
+	}
+	err = s.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'busy'")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := session.DropDatabase(t.Context(), found); err != nil {
 		t.Error(err)
 	}
+}
+
+// has reports whether a query of the superuser returns a row.
+func has(t *testing.T, s *pgserver.Server, query string) bool {
+	t.Helper()
+	found := false
+	err := s.In(t.Context(), "postgres", func(conn *pgx.Conn) error {
+		rows, err := conn.Query(t.Context(), query)
+		if err != nil {
+			return err
+		}
+		found = rows.Next()
+		rows.Close()
+
+		return rows.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return found
 }
 
 // nameTaken has another user take the name between the two requests of a creation.

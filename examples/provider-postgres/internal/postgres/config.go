@@ -23,6 +23,12 @@ const (
 	oldest = 13
 
 	connectTimeout = 10 * time.Second
+
+	// answerTimeout bounds a read, with the time to get a connection. A server that accepts connections and never answers
+	// is then reported as unavailable long before the timeout of the pass. A change has no such limit: a CREATE DATABASE
+	// copies a template, which may take longer.
+	answerTimeout = 10 * time.Second
+
 	maxConnections = 10
 )
 

@@ -31,6 +31,9 @@ type Databases struct {
 
 	// Half is the database with the name of a creation that has not ended, or nil. It always belongs to the object.
 	Half *Database
+
+	// Running is set by a caller that has asked Creating: a CREATE DATABASE for the object still runs.
+	Running bool
 }
 
 const selectDatabases = `
@@ -41,6 +44,8 @@ WHERE d.datname::text IN ($1, $2)`
 
 // Databases returns what there is of an object with this external name and UID.
 func (s *Session) Databases(ctx context.Context, name, uid string) (Databases, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	var found []Database
 	err := s.use(ctx, main, func(conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, selectDatabases, possible(name), halfMade+uid)
@@ -70,6 +75,21 @@ func (s *Session) Databases(ctx context.Context, name, uid string) (Databases, e
 	return out, nil
 }
 
+// selectCreating finds the sessions that create the database with a name. The server shows the statements of sessions
+// of the same user.
+const selectCreating = `
+SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND starts_with(query, $1) LIMIT 1`
+
+// Creating reports whether the server still runs a CREATE DATABASE for the object with this UID. The database is not
+// visible until that has ended, and the server goes on if its client is gone. After Creating has returned false, call
+// Databases: the creation may have ended in between.
+func (s *Session) Creating(ctx context.Context, uid string) (bool, error) {
+	return s.row(ctx, main, selectCreating, []any{createHalf(uid)}, new(int))
+}
+
+// createHalf returns the beginning of the statement that creates a database.
+func createHalf(uid string) string { return "CREATE DATABASE " + quoted(halfMade+uid) }
+
 // CreateDatabase creates a database. Its error is external.AlreadyExists if there is one with the name.
 func (s *Session) CreateDatabase(ctx context.Context, uid string, want Database) error {
 	if err := CheckName("database", want.Name); err != nil {
@@ -87,7 +107,7 @@ func (s *Session) CreateDatabase(ctx context.Context, uid string, want Database)
 		return err
 	}
 	if found.Half == nil {
-		err = s.change(ctx, main, "CREATE DATABASE "+quoted(halfMade+uid)+want.creation())
+		err = s.change(ctx, main, createHalf(uid)+want.creation())
 		if again := code(err); err != nil && again != codeDuplicateDB && again != codeUniqueViolation {
 			return notCreated(s.lacks(err, "the attribute CREATEDB, and the right to copy the template"))
 		}
@@ -197,37 +217,34 @@ func (s *Session) DropDatabase(ctx context.Context, found Databases) error {
 	return nil
 }
 
-// dropOwned drops a database of any owner. The user takes it over first, because DROP DATABASE cannot be part of a
-// transaction.
+// dropOwned drops a database of any owner. DROP DATABASE cannot be part of a transaction, so the user is a member of
+// the owner until it has ended, whether it has succeeded or not. The owner stays the same.
 func (s *Session) dropOwned(ctx context.Context, d Database) error {
 	before, after, err := s.acting(ctx, d.Owner)
 	if err != nil {
 		return err
 	}
-	if len(before) > 0 {
-		takeOver := append(before, "ALTER DATABASE "+quoted(d.Name)+" OWNER TO CURRENT_USER")
-		if err := s.change(ctx, main, append(takeOver, after...)...); err != nil {
-			return err
-		}
+	if err := s.change(ctx, main, before...); err != nil {
+		return err
+	}
+	err = s.drop(ctx, d.Name)
+	if e := s.change(ctx, main, after...); err == nil {
+		err = e
 	}
 
-	return s.drop(ctx, d.Name)
+	return err
 }
 
-// drop drops a database. That it does not exist is no error.
+// drop drops a database. That it does not exist is no error. The text of an error does not have the number of sessions:
+// each change of it would be another event.
 func (s *Session) drop(ctx context.Context, name string) error {
 	err := s.change(ctx, main, "DROP DATABASE IF EXISTS "+quoted(name))
 	if code(err) != codeInUse {
 		return err
 	}
-	users := 0
-	if _, e := s.row(ctx, main, "SELECT count(*) FROM pg_stat_activity WHERE datname::text = $1", []any{name},
-		&users); e != nil {
-		return e
-	}
 
-	return errors.Wrapf(err, "the database %q is in use, by %d sessions: end them, or, if the database may stay, see the "+
-		"deletion policy orphan", name, users)
+	return errors.Wrapf(err, "the database %q is in use: end its sessions, which pg_stat_activity shows, or, if the "+
+		"database may stay, see the deletion policy orphan", name)
 }
 
 // possible returns a name for use in a condition, or, for one that no object can have, a text that is no name.

@@ -57,7 +57,8 @@ func kinds() []kind {
 }
 
 // TestBudget runs the provider on a real API server, with the permissions of its role only, and counts its
-// requests: two or three until an object is ready, none for anything in steady state, one for a change, one for its deletion.
+// requests: two or three until an object is ready, none for anything in steady state, one for a change, one for its
+// deletion.
 func TestBudget(t *testing.T) {
 	w, ok := testenv.Start(t)
 	if !ok {

@@ -9,6 +9,7 @@ package database
 import (
 	"context"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -54,12 +55,15 @@ func Options() []managed.ReconcilerOption {
 		// The external name is the name of the object, or the value of its annotation, and the server refuses a
 		// second one with the same name. So a creation with an unknown result can be repeated.
 		managed.WithDeterministicExternalName(true),
-		// The server shows at once what it has done.
-		managed.WithCreationGracePeriod(0),
+		// A CREATE DATABASE that runs is seen, see find. This is for one that has not reached the server yet.
+		managed.WithCreationGracePeriod(arrival),
 		managed.WithKindDeletionGuard(),
 		managed.WithKstatusConditions(),
 	}
 }
+
+// arrival is how long a statement whose client is gone may take to reach the server.
+const arrival = 5 * time.Second
 
 // A Linker returns a connection for an object.
 type Linker interface {
@@ -104,10 +108,14 @@ type seen struct {
 // Observe reports what there is of the database. One whose creation has not ended belongs to the object, and is
 // never up to date.
 func (c client) Observe(ctx context.Context, mg *v1alpha1.Database) (managed.ExternalObservation, error) {
-	found, err := c.Databases(ctx, meta.GetExternalName(mg), string(mg.GetUID()))
+	found, err := c.find(ctx, mg)
 	switch {
 	case err != nil:
-		return managed.ExternalObservation{}, errors.Wrap(err, "cannot read the database")
+		return managed.ExternalObservation{}, err
+	case found.Running: // nothing can be changed yet
+		mg.SetConditions(commonv1.Creating().WithMessage("the server is still creating the database"))
+
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs}, nil
 	case found.Half != nil && (found.Named == nil || c.stamp.Owner(found.Named.Comment) != managed.OwnerOurs):
 		mg.Status.AtProvider = observation(*found.Half)
 		mg.SetConditions(commonv1.Creating())
@@ -129,6 +137,22 @@ func (c client) Observe(ctx context.Context, mg *v1alpha1.Database) (managed.Ext
 	out.ResourceUpToDate = out.Diff == "" && found.Half == nil
 
 	return out, nil
+}
+
+// find reads what there is of the database. If there is none, it also looks for a CREATE DATABASE that still runs: the
+// object must neither be forgotten nor create a second one.
+func (c client) find(ctx context.Context, mg *v1alpha1.Database) (postgres.Databases, error) {
+	name, uid := meta.GetExternalName(mg), string(mg.GetUID())
+	found, err := c.Databases(ctx, name, uid)
+	if err == nil && found.Half == nil && (found.Named == nil || c.stamp.Owner(found.Named.Comment) != managed.OwnerOurs) {
+		var running bool
+		if running, err = c.Creating(ctx, uid); err == nil {
+			found, err = c.Databases(ctx, name, uid) // it may have ended in between
+			found.Running = running && found.Half == nil
+		}
+	}
+
+	return found, errors.Wrap(err, "cannot read the database")
 }
 
 func observation(found postgres.Database) v1alpha1.DatabaseObservation {
@@ -221,19 +245,23 @@ func (c client) Update(ctx context.Context, mg *v1alpha1.Database) error {
 // Delete drops the database, and what is left of a creation.
 func (c client) Delete(ctx context.Context, mg *v1alpha1.Database) error {
 	found, err := c.current(ctx, mg)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case found.Running:
+		return external.RetryAfter(arrival, errors.New("the server is still creating the database: it is dropped after "+
+			"that"))
+	default:
+		return c.DropDatabase(ctx, found)
 	}
-
-	return c.DropDatabase(ctx, found)
 }
 
 // current reads the database once more before a change. If there is only one that another object owns since
 // Observe, it is an error; beside a creation of this object that has not ended, it is left out.
 func (c client) current(ctx context.Context, mg *v1alpha1.Database) (postgres.Databases, error) {
-	found, err := c.Databases(ctx, meta.GetExternalName(mg), string(mg.GetUID()))
-	if err != nil {
-		return found, errors.Wrap(err, "cannot read the database")
+	found, err := c.find(ctx, mg)
+	if err != nil || found.Running {
+		return found, err
 	}
 	if found.Named == nil || *c.seen == (seen{true, found.Named.Comment}) ||
 		c.stamp.Owner(found.Named.Comment) == managed.OwnerOurs {

@@ -15,6 +15,8 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -58,16 +60,20 @@ func Options() []managed.ReconcilerOption {
 	}
 }
 
-// A Linker returns a connection for an object.
+// A Linker returns a connection for an object, and all Grants that use the same configuration.
 type Linker interface {
 	Link(ctx context.Context, mg resource.Managed) (*connect.Link, error)
+	Grants(ctx context.Context, mg *v1alpha1.Grant) ([]v1alpha1.Grant, error)
 }
 
 // A Connector creates the clients that reconcile objects of the kind. Use NewConnector.
-type Connector struct{ to Linker }
+type Connector struct {
+	to      Linker
+	cluster types.UID
+}
 
-// NewConnector returns a connector. The UID of the cluster is not used: privileges have no place for a stamp.
-func NewConnector(to Linker, _ types.UID) Connector { return Connector{to} }
+// NewConnector returns a connector for objects of the cluster with this UID, see managed.ClusterUID.
+func NewConnector(to Linker, cluster types.UID) Connector { return Connector{to, cluster} }
 
 // Connect returns the client for one pass over an object.
 func (c Connector) Connect(
@@ -78,18 +84,59 @@ func (c Connector) Connect(
 		return nil, err
 	}
 
-	return client{link}, nil
+	return client{link, c}, nil
 }
 
-type client struct{ *connect.Link }
+type client struct {
+	*connect.Link
+	Connector
+}
 
-// Observe reports which privileges the role has on the database. The owner stays unknown: privileges have no place
-// for a stamp.
+// older returns a Grant for the same role and database that is older than mg, or nil. Privileges have no place for a
+// stamp, so the oldest Grant owns them.
+func (c client) older(ctx context.Context, mg *v1alpha1.Grant) (*v1alpha1.Grant, error) {
+	all, err := c.to.Grants(ctx, mg)
+	if err != nil {
+		return nil, err
+	}
+	want := desired(mg)
+	for i := range all {
+		other := &all[i]
+		is := desired(other)
+		if other.UID != mg.UID && is.Role == want.Role && is.Database == want.Database && before(other, mg) {
+			return other, nil
+		}
+	}
+
+	return nil, nil
+}
+
+// before reports whether a is older than b. If the two were created in the same second, the UIDs decide.
+func before(a, b *v1alpha1.Grant) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.UID < b.UID
+	}
+
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+// Observe reports which privileges the role has on the database. They belong to the oldest Grant for the two.
 func (c client) Observe(ctx context.Context, mg *v1alpha1.Grant) (managed.ExternalObservation, error) {
 	want := desired(mg)
 	found, err := c.Grant(ctx, want.Role, want.Database)
 	if err != nil || len(found.Privileges) == 0 {
 		return managed.ExternalObservation{}, err
+	}
+	owner, err := c.older(ctx, mg)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if owner != nil {
+		of := v1alpha1.GroupVersion().WithKind(v1alpha1.GrantKind).GroupKind()
+
+		return managed.ExternalObservation{
+			ResourceExists: true, Owner: managed.OwnerOther, OwnerStamp: managed.NewStamp(c.cluster, of, owner),
+		}, nil
 	}
 	mg.Status.AtProvider = v1alpha1.GrantObservation{Privileges: found.Privileges}
 	mg.SetConditions(commonv1.Available())
@@ -111,8 +158,16 @@ func desired(mg *v1alpha1.Grant) postgres.Grant {
 	return out
 }
 
-// Create grants the privileges.
+// Create grants the privileges, unless an older Grant is about to do that.
 func (c client) Create(ctx context.Context, mg *v1alpha1.Grant) error {
+	switch owner, err := c.older(ctx, mg); {
+	case err != nil:
+		return external.NotCreated(err)
+	case owner != nil:
+		return external.NotCreated(errors.Errorf("the Grant %s/%s is older and is for the same role and database: delete "+
+			"one of the two", owner.Namespace, owner.Name))
+	}
+
 	return c.CreateGrant(ctx, desired(mg))
 }
 
