@@ -16,22 +16,24 @@ import (
 const (
 	differencesPage     = "docs/differences.md"
 	differencesExamples = "pkg/difference/example_test.go"
+	driftExamples       = "pkg/reconciler/managed/drift_example_test.go"
 )
 
 // TestDifferencesPage checks that the code of the page is code of the examples, and that its bounds are those of the
 // package.
 func TestDifferencesPage(t *testing.T) {
-	page, examples, code := read(t, differencesPage), read(t, differencesExamples), 0
+	page, examples, code := read(t, differencesPage), read(t, differencesExamples)+read(t, driftExamples), 0
 	for _, b := range blocks(page) {
 		if b.info != "go" {
 			continue
 		}
 		code++
 		if !strings.Contains(examples, b.text) {
-			t.Errorf("%s:%d: %s does not have this code:\n%s", differencesPage, b.line, differencesExamples, b.text)
+			t.Errorf("%s:%d: neither %s nor %s has this code:\n%s", differencesPage, b.line, differencesExamples,
+				driftExamples, b.text)
 		}
 	}
-	if code < 2 {
+	if code < 4 {
 		t.Errorf("%s has %d blocks of Go code", differencesPage, code)
 	}
 	for _, want := range []string{
