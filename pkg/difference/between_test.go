@@ -195,6 +195,14 @@ func TestBetweenOptions(t *testing.T) {
 			observed: `{"b":{"c":2,"d":2},"d":[{"e":3},{}],"g":[1,3]}`,
 			want:     []commonv1.Difference{diff("b.d", `1`, `2`)},
 		},
+		"TwoRules": {
+			reason:  "Options for one key and for each key add up.",
+			options: []Option{Ignore("a.x"), Sensitive("a.y"), Immutable("a[*]")},
+			desired: `{"a":{"x":1,"y":1,"z":1}}`, observed: `{"a":{}}`,
+			want: []commonv1.Difference{
+				{Path: "a.y", Immutable: true, Sensitive: true}, {Path: "a.z", Desired: "1", Immutable: true},
+			},
+		},
 		"Immutable": {
 			reason: "A field in an immutable one is immutable.", options: []Option{Immutable("a", "b[*]")},
 			desired: `{"a":{"x":1},"b":{"y":1},"c":1}`, observed: `{}`,
