@@ -109,6 +109,7 @@ var table = []layer{
 		{path: "pkg/clienthelper/...", why: "functions that plugins of virtual clusters use"},
 		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},
 		{path: "pkg/changelog/...", why: "reports changes of external systems to sinks"},
+		{path: "pkg/difference/...", why: "which fields of an external resource are not as desired"},
 	}},
 	{"0", "words", []unit{
 		{path: "pkg/errors/...", why: "wrapping and joining"},

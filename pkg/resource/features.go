@@ -10,6 +10,13 @@ type Manageable interface {
 	GetManagementPolicies() commonv1.ManagementPolicies
 }
 
+// A DriftReporter is an object whose status records in which fields the external resource differs from the spec.
+// commonv1.DriftStatus implements it.
+type DriftReporter interface {
+	GetDrift() *commonv1.Drift
+	SetDrift(d *commonv1.Drift)
+}
+
 // A GenerationObserver is an object whose status has the observed generation. commonv1.ObservedStatus implements it.
 type GenerationObserver interface {
 	GetObservedGeneration() int64

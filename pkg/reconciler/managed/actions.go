@@ -224,7 +224,7 @@ func (p *pass) update(ctx context.Context) error {
 	p.state.Since = p.r.at(p.now()) // an update may replace what it changes
 	if p.state.Unchanged == 0 {
 		p.state.Changed = p.state.Since
-		p.recordEvent(event.Normal(reasonUpdated, "Successfully requested update of external resource"))
+		p.recordEvent(event.Normal(reasonUpdated, textUpdated+p.differences.updated()))
 	}
 
 	return recording.failed(p.keepOperation(ctx))

@@ -3,6 +3,7 @@ package managed
 import (
 	"context"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -110,8 +111,14 @@ type ExternalObservation struct {
 	ResourceLateInitialized bool
 
 	// Diff describes the difference between the desired and the observed state, for the debug log. It is redacted and
-	// limited in length like error texts.
+	// limited in length like error texts. If it is empty, the debug log has the Differences.
 	Diff string
+
+	// Differences are the fields of the external resource that are not as desired. They are ignored if the resource does
+	// not exist, is up to date, or belongs to another owner. The reconciler cleans them with [difference.Clean], records
+	// them in the status of a [resource.DriftReporter], and names the fields in the condition UpToDate and in the event of
+	// an update. Nil says nothing about the fields. Package difference computes them.
+	Differences []commonv1.Difference
 
 	// ConnectionDetails are the details with which a user connects to the external resource. Before the object becomes
 	// Ready, they are written to the Secret that the object names, see resource.ConnectionSecretWriterTo. Nil leaves the

@@ -205,6 +205,7 @@ func (p *pass) acceptObservation(ctx context.Context) (err error) {
 		}
 	}
 	notOwned := p.notOwned()
+	p.differences = differences{}
 	if p.clearDoubts(notOwned); !notOwned {
 		p.compare(o)
 		if o.ResourceExists {
@@ -219,8 +220,8 @@ func (p *pass) acceptObservation(ctx context.Context) (err error) {
 	if p.lateInitPatch, err = p.lateFields(); err != nil {
 		return observing.failed(err)
 	}
-	if o.ResourceExists && !o.ResourceUpToDate && o.Diff != "" {
-		p.log().Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
+	if o.ResourceExists && !o.ResourceUpToDate {
+		p.acceptDifferences(notOwned)
 	}
 
 	return nil

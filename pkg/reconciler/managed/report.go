@@ -104,6 +104,7 @@ func (p *pass) completeStatus(o outcome) outcome {
 	p.setCondition(o.ready)
 	p.setCondition(o.synced)
 	p.setUpToDate(o)
+	p.setDrift(o)
 	p.setProgress(o)
 	p.stabilizeMessages()
 	if (p.observedOnce || o.progress == stuck) && !o.unfinished {
@@ -143,7 +144,7 @@ func (p *pass) setUpToDate(o outcome) {
 	switch {
 	case o.upToDate.Type != "":
 		if always || said || o.upToDate.Status == metav1.ConditionFalse {
-			p.setCondition(o.upToDate)
+			p.setCondition(p.differences.named(o.upToDate))
 		}
 	case said && o.synced.Type != "" && (o.progress == stuck || o.progress == halting ||
 		p.observed && !p.observation.ResourceExists):

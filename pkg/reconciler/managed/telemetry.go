@@ -109,7 +109,7 @@ func (p *clientSession) compare(o ExternalObservation) {
 		finding = telemetry.Same
 	}
 	if !p.mutated || finding == telemetry.Same { // an incomplete change of our own is no drift
-		p.r.telemetry.Compared(&p.state.counted, p.read, finding)
+		p.differences.drifted = p.r.telemetry.Compared(&p.state.counted, p.read, finding)
 	}
 }
 

@@ -19,6 +19,12 @@ func (s *Stream) GetConnectionDetailsHash() string { return s.Status.GetConnecti
 // SetConnectionDetailsHash sets the hash of what was published last.
 func (s *Stream) SetConnectionDetailsHash(hash string) { s.Status.SetConnectionDetailsHash(hash) }
 
+// GetDrift returns the recorded differences, or nil.
+func (s *Stream) GetDrift() *commonv1.Drift { return s.Status.GetDrift() }
+
+// SetDrift records differences.
+func (s *Stream) SetDrift(d *commonv1.Drift) { s.Status.SetDrift(d) }
+
 // GetWriteConnectionSecretToReference returns the Secret for the connection
 // details, or nil.
 func (k *KeyValue) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
@@ -30,6 +36,12 @@ func (k *KeyValue) GetConnectionDetailsHash() string { return k.Status.GetConnec
 
 // SetConnectionDetailsHash sets the hash of what was published last.
 func (k *KeyValue) SetConnectionDetailsHash(hash string) { k.Status.SetConnectionDetailsHash(hash) }
+
+// GetDrift returns the recorded differences, or nil.
+func (k *KeyValue) GetDrift() *commonv1.Drift { return k.Status.GetDrift() }
+
+// SetDrift records differences.
+func (k *KeyValue) SetDrift(d *commonv1.Drift) { k.Status.SetDrift(d) }
 
 // GetWriteConnectionSecretToReference returns the Secret for the connection
 // details, or nil.
@@ -43,6 +55,12 @@ func (o *ObjectStore) GetConnectionDetailsHash() string { return o.Status.GetCon
 // SetConnectionDetailsHash sets the hash of what was published last.
 func (o *ObjectStore) SetConnectionDetailsHash(hash string) { o.Status.SetConnectionDetailsHash(hash) }
 
+// GetDrift returns the recorded differences, or nil.
+func (o *ObjectStore) GetDrift() *commonv1.Drift { return o.Status.GetDrift() }
+
+// SetDrift records differences.
+func (o *ObjectStore) SetDrift(d *commonv1.Drift) { o.Status.SetDrift(d) }
+
 // GetWriteConnectionSecretToReference returns the Secret for the connection
 // details, or nil.
 func (c *Consumer) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
@@ -54,3 +72,9 @@ func (c *Consumer) GetConnectionDetailsHash() string { return c.Status.GetConnec
 
 // SetConnectionDetailsHash sets the hash of what was published last.
 func (c *Consumer) SetConnectionDetailsHash(hash string) { c.Status.SetConnectionDetailsHash(hash) }
+
+// GetDrift returns the recorded differences, or nil.
+func (c *Consumer) GetDrift() *commonv1.Drift { return c.Status.GetDrift() }
+
+// SetDrift records differences.
+func (c *Consumer) SetDrift(d *commonv1.Drift) { c.Status.SetDrift(d) }

@@ -78,4 +78,5 @@ type ResourceStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 	commonv1.ObservedStatus    `json:",inline"`
 	commonv1.ConnectionStatus  `json:",inline"`
+	commonv1.DriftStatus       `json:",inline"`
 }

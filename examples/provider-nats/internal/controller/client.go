@@ -198,6 +198,10 @@ func (c *Client) compare(
 
 	out.ResourceUpToDate, out.Diff = len(diff) == 0, diff.String()
 
+	if len(diff) > 0 {
+		out.Differences = differencesOf(diff, plan.refused())
+	}
+
 	return out, nil
 }
 

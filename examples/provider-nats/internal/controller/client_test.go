@@ -148,6 +148,7 @@ func TestObserve(t *testing.T) {
 			want{
 				observation: managed.ExternalObservation{
 					ResourceExists: true, Diff: "maxMsgs: desired 7, observed 5", Owner: managed.OwnerOurs,
+					Differences: []commonv1.Difference{{Path: "maxMsgs", Desired: "7", Observed: "5"}},
 				},
 				ready: commonv1.ReasonAvailable,
 			},
@@ -157,7 +158,8 @@ func TestObserve(t *testing.T) {
 			want{
 				observation: managed.ExternalObservation{
 					ResourceExists: true, Owner: managed.OwnerNone,
-					Diff: `metadata.moorage.dev/owner: desired "` + ours() + `", observed none`,
+					Diff:        `metadata.moorage.dev/owner: desired "` + ours() + `", observed none`,
+					Differences: []commonv1.Difference{{Path: "metadata.moorage.dev/owner", Desired: `"` + ours() + `"`}},
 				},
 			},
 		},

@@ -43,23 +43,27 @@ var driftNames = map[Finding]string{Differs: "changed", Missing: "missing"}
 //
 // A drift is counted once, until the resource is up to date again. The duration of a drift is measured from the last
 // time that this process saw the resource up to date. If only another process saw that, the drift has no duration.
-func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) {
+// Compared reports whether it counted a drift.
+func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) bool {
 	now := r.clock.Now()
 	if !o.counted || mg.GetDeletionTimestamp() != nil {
-		return
+		return false
 	}
 	if f == Same {
 		o.compared, o.inSync, o.generation = true, now.Sub(r.made), mg.GetGeneration()
 
-		return
+		return false
 	}
-	if o.wasInSync(mg) {
+	drifted := o.wasInSync(mg)
+	if drifted {
 		r.metrics.drifts[f].Inc()
 		if o.compared {
 			r.metrics.objects.drift.Observe(seconds(r.made.Add(o.inSync), now))
 		}
 	}
 	o.compared, o.inSync = true, 0
+
+	return drifted
 }
 
 // wasInSync reports whether the last observation found the external resource up to date with the current desired
