@@ -53,3 +53,6 @@ type heldError struct {
 
 func (e *heldError) Error() string { return e.text }
 func (e *heldError) Unwrap() error { return e.cause }
+
+// Held tells package connection, which is below this package, that no call was made.
+func (e *heldError) Held() bool { return true }
