@@ -77,7 +77,7 @@ func TestSettledCreate(t *testing.T) {
 		"LateAndDenied": {"the system finishes what it was asked for, and the client says that nothing was made", true,
 			false, true},
 		"LateAndUnknown": {"the client says that it does not know", false, false, false},
-		"Undone":         {"the system removes what the interrupted call has made, and the client says so", true, true, false},
+		"Undone":         {"the system removes what the call has made, and the client says so", true, true, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,8 @@ func New[C any](close func(C), opts ...Option) *Cache[C] {
 // revision has changed. Concurrent calls share one build.
 //
 // Errors of resolve and build are returned unchanged. They are cached for the failure interval, unless the version
-// changes, and the error about rejected credentials for longer, see Resolver. Meanwhile Acquire returns no connection, because the credentials may have been revoked. There are two
+// changes. An error about rejected credentials is cached for longer, see Resolver. Meanwhile Acquire returns no
+// connection, because the credentials may have been revoked. There are two
 // exceptions:
 //
 //   - After an error marked by Unsure, Acquire still returns the last connection of this version, for a limited time

@@ -242,7 +242,7 @@ type unauthorized struct{ err error }
 func (e *unauthorized) Error() string { return e.err.Error() }
 func (e *unauthorized) Unwrap() error { return e.err }
 
-// Unauthorized tells package connection, which is below this package, what the error is.
+// Unauthorized marks the error for package connection, which cannot import this package.
 func (e *unauthorized) Unauthorized() bool { return true }
 
 type unavailable struct{ err error }

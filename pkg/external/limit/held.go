@@ -54,5 +54,5 @@ type heldError struct {
 func (e *heldError) Error() string { return e.text }
 func (e *heldError) Unwrap() error { return e.cause }
 
-// Held tells package connection, which is below this package, that no call was made.
+// Held marks the error for package connection, which cannot import this package: no call was made.
 func (e *heldError) Held() bool { return true }
