@@ -313,7 +313,7 @@ func (k *runner) hang(n int) (end func()) {
 // fails.
 func (k *runner) disturb(what string, begin func(context.Context) (func(context.Context) error, error)) (end func()) {
 	var heal func(context.Context) error
-	err := k.host.call(context.Background(), what, func(ctx context.Context) (err error) {
+	err := k.host.callProbeOnce(what, func(ctx context.Context) (err error) {
 		heal, err = begin(ctx)
 
 		return err
@@ -328,7 +328,7 @@ func (k *runner) disturb(what string, begin func(context.Context) (func(context.
 
 	return func() {
 		k.ledger.wire.learning = true
-		if err := k.host.call(context.Background(), "what "+what+" returned", heal); err != nil && !k.host.stopped() {
+		if err := k.host.callProbeOnce("what "+what+" returned", heal); err != nil && !k.host.stopped() {
 			_ = k.host.giveUpProbe("what "+what+" returned fails: "+err.Error(), err)
 		}
 	}

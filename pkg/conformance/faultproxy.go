@@ -29,7 +29,8 @@ type Proxy struct {
 	delay     time.Duration
 	exchanges int // that were answered
 	armed     Interruption
-	since     int // exchanges when the interruption was armed
+	arming    int // number of the current interruption
+	since     int // exchanges that began and were answered since the interruption was armed
 	closed    bool
 }
 
@@ -47,6 +48,7 @@ const (
 type link struct {
 	client, server net.Conn
 	asking         bool // the client has sent data, and the server none after it
+	arming         int  // the interruption that was armed when it began to ask
 }
 
 // FaultProxy starts a Proxy in front of the server at the address, and stops it when the test ends. The address is
@@ -107,12 +109,26 @@ func (p *Proxy) Exchanges() int {
 	return p.exchanges
 }
 
+// pending reports whether the server has not answered a request yet.
+func (p *Proxy) pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		if l.asking {
+			return true
+		}
+	}
+
+	return false
+}
+
 // Interrupt makes the proxy stop to pass data in the middle of the exchanges that follow, as the Interruption says. The
 // effect ends when end is called.
 func (p *Proxy) Interrupt(_ context.Context, i Interruption) (end func(context.Context) error, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed, p.since = i, p.exchanges
+	p.armed, p.since = i, 0
+	p.arming++
 
 	return p.end, nil
 }
@@ -239,8 +255,11 @@ func (p *Proxy) leave(l *link) {
 func (p *Proxy) request(l *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !l.asking && p.armed.Answered && p.exchanges-p.since >= p.armed.Exchange {
-		p.interrupt()
+	if !l.asking {
+		l.arming = p.arming
+		if p.armed.Answered && p.since >= p.armed.Exchange {
+			p.interrupt()
+		}
 	}
 	l.asking = true
 
@@ -260,8 +279,11 @@ func (p *Proxy) answer(l *link) bool {
 	if l.asking {
 		l.asking = false
 		p.exchanges++
-		if p.armed.Exchange > 0 && !p.armed.Answered && p.exchanges-p.since >= p.armed.Exchange {
-			p.interrupt()
+		if l.arming == p.arming { // the answer to an earlier request belongs to an earlier call
+			p.since++
+			if p.armed.Exchange > 0 && !p.armed.Answered && p.since >= p.armed.Exchange {
+				p.interrupt()
+			}
 		}
 	}
 

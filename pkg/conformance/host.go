@@ -40,6 +40,7 @@ type job struct {
 	situation   string
 	do          func(context.Context) error
 	returnPanic bool // returns a panic as an error
+	probe       bool // it is a method of the probe, or a function that one has returned
 }
 
 // A panicError is the error of a call that panicked.
@@ -91,12 +92,18 @@ const environment = "environment"
 // callProbe calls a method of the probe that may be repeated. If the deadline of the call ends, callProbe repeats the
 // call once with five times as much time: a busy machine is no property of a client.
 func (h *host) callProbe(what string, do func(context.Context) error) error {
-	err := h.call(context.Background(), what, do)
+	err := h.callProbeOnce(what, do)
 	if isTimeout(err) && !h.stopped() {
-		err = h.callFor(context.Background(), max(5*h.limit, h.grace), what, do)
+		err = h.submit(job{name: what, ctx: context.Background(), timeout: max(5*h.limit, h.grace), do: do, probe: true})
 	}
 
 	return err
+}
+
+// callProbeOnce calls a method of the probe, or a function that one has returned. If it does not return in time, the
+// setup of the test is wrong, and no property of the client is broken.
+func (h *host) callProbeOnce(what string, do func(context.Context) error) error {
+	return h.submit(job{name: what, ctx: context.Background(), timeout: h.limit, do: do, probe: true})
 }
 
 // giveUpProbe stops the suite because the probe has failed. If the deadline of the call has ended, the environment of
@@ -170,10 +177,20 @@ func (h *host) run(j job) error {
 		default:
 		}
 
-		return h.giveUp("calls-return", fmt.Sprintf("%s was called with a deadline of %s%s, and did not return within %s: "+
-			"it has to end when its context does, so pass the context of the call to each request",
-			j.name, j.timeout, j.situation, j.timeout+j.grace))
+		return h.giveUpOverdue(j)
 	}
+}
+
+// giveUpOverdue stops the suite because a call has not returned in time.
+func (h *host) giveUpOverdue(j job) error {
+	property, remedy := "calls-return", "pass the context of the call to each request"
+	if j.probe {
+		property, remedy = environment, "the setup of the test is wrong, and not the client. Pass the context that "+
+			j.name+" is given to each of its requests"
+	}
+
+	return h.giveUp(property, fmt.Sprintf("%s was called with a deadline of %s%s, and did not return within %s: "+
+		"it has to end when its context does, so %s", j.name, j.timeout, j.situation, j.timeout+j.grace, remedy))
 }
 
 // stack returns the frames of a panicking goroutine, starting with the panic.

@@ -40,3 +40,53 @@ func TestSlowProbe(t *testing.T) {
 		})
 	}
 }
+
+// TestBlockedProbe: a method of the probe that ignores its context is an error of the setup, which names the method. No
+// property is said to be broken.
+func TestBlockedProbe(t *testing.T) {
+	blocks := func(context.Context) error { never(); return nil }
+	cases := map[string]struct {
+		change func(*Suite, *diskService)
+		says   string
+	}{
+		"List": {func(s *Suite, d *diskService) {
+			s.Probe = liar{diskService: d, list: func(ctx context.Context) ([]Resource, error) { return nil, blocks(ctx) }}
+		}, "Probe.List was called with a deadline"},
+		"Remove": {func(s *Suite, d *diskService) {
+			s.Probe = liar{diskService: d, mend: true, remove: func(ctx context.Context, _ string) error { return blocks(ctx) }}
+		}, "Probe.Remove was called with a deadline"},
+		"Break": {func(s *Suite, d *diskService) {
+			s.Probe = breaker{d, func(ctx context.Context) (func(context.Context) error, error) {
+				return nil, blocks(ctx)
+			}}
+		}, "Probe.Break was called with a deadline"},
+		"Mend": {func(s *Suite, d *diskService) {
+			s.Probe = breaker{d, func(context.Context) (func(context.Context) error, error) { return blocks, nil }}
+		}, "what Probe.Break returned was called with a deadline"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDiskService(Named)
+			s := d.suite(&diskClient{d})
+			s.Within, s.Samples, s.CallTimeout = time.Nanosecond, s.Samples[:1], 250*time.Millisecond
+			c.change(&s, d)
+			k := examine(t, s)
+			for _, f := range k.findings.list {
+				t.Errorf("a finding about the client: %s", f)
+			}
+			if got := k.environment(); !strings.Contains(got, c.says) || !strings.Contains(got, "not the client") {
+				t.Errorf("the environment is %q", got)
+			}
+		})
+	}
+}
+
+// A breaker is a probe with another Break.
+type breaker struct {
+	*diskService
+
+	begin func(context.Context) (func(context.Context) error, error)
+}
+
+func (b breaker) Break(ctx context.Context) (func(context.Context) error, error) { return b.begin(ctx) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/moorage-dev/moorage/internal/sim"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -113,12 +114,15 @@ type wire struct {
 	exchanges   map[callAt]int // of the calls of this run
 	most        map[string]int // exchanges of undisturbed calls, by name
 	learning    bool           // calls are undisturbed
+	interrupted bool           // an interruption is in effect: what a call leaves is not settled yet
 	cut         *cut           // of this run
+	ended       int            // exchanges when the last call ended
+	patience    time.Duration  // how long requests that outlive their call are waited for
 }
 
-// newWire returns a wire for a probe.
-func newWire(p Probe) *wire {
-	w := &wire{most: map[string]int{}, learning: true}
+// newWire returns a wire for a probe. It waits for pending requests as long as patience.
+func newWire(p Probe, patience time.Duration) *wire {
+	w := &wire{most: map[string]int{}, learning: true, patience: patience}
 	w.interrupter, _ = p.(Interrupter)
 	w.reset(nil)
 
@@ -144,6 +148,7 @@ func (w *wire) begin(h *host, name string) (end func()) {
 
 	return func() {
 		stop()
+		w.awaitPending()
 		w.exchanges[at] = w.count(h) - before
 		if w.learning {
 			w.most[name] = max(w.most[name], w.exchanges[at])
@@ -151,10 +156,32 @@ func (w *wire) begin(h *host, name string) (end func()) {
 	}
 }
 
+// awaitPending waits until the external system has answered the requests that have outlived their call, so that their
+// effects are not attributed to the next call. It knows of them only with a FaultProxy.
+func (w *wire) awaitPending() {
+	p, knows := w.interrupter.(interface{ pending() bool })
+	if !knows || w.interrupted {
+		return
+	}
+	for began := time.Now(); p.pending() && time.Since(began) < w.patience; {
+		<-time.After(time.Millisecond)
+	}
+}
+
+// isActive reports whether there were exchanges since the last call ended: of a request that has outlived its call.
+func (w *wire) isActive(h *host) bool { return w.interrupter != nil && w.count(h) != w.ended }
+
+// endCall notes that a call has ended.
+func (w *wire) endCall(h *host) {
+	if w.interrupter != nil {
+		w.ended = w.count(h)
+	}
+}
+
 // count returns the number of exchanges so far.
 func (w *wire) count(h *host) int {
 	n := 0
-	_ = h.call(context.Background(), "Probe.Exchanges", func(context.Context) error {
+	_ = h.callProbeOnce("Probe.Exchanges", func(context.Context) error {
 		n = w.interrupter.Exchanges()
 
 		return nil
@@ -165,24 +192,26 @@ func (w *wire) count(h *host) int {
 
 // interrupt starts an interruption. It returns the function that ends the interruption.
 func (w *wire) interrupt(h *host, i Interruption) (end func()) {
-	w.learning = false
+	w.learning, w.interrupted = false, true
 	var heal func(context.Context) error
-	err := h.call(context.Background(), "Probe.Interrupt", func(ctx context.Context) (err error) {
+	err := h.callProbeOnce("Probe.Interrupt", func(ctx context.Context) (err error) {
 		heal, err = w.interrupter.Interrupt(ctx, i)
 
 		return err
 	})
 	if err != nil || heal == nil {
+		w.interrupted = false
 		_ = h.giveUpProbe("Probe.Interrupt does not return how to end it: "+errorText(err), err)
 
 		return func() {}
 	}
 
 	return func() {
-		w.learning = true
-		if err := h.call(context.Background(), "what Probe.Interrupt returned", heal); err != nil && !h.stopped() {
+		w.learning, w.interrupted = true, false
+		if err := h.callProbeOnce("what Probe.Interrupt returned", heal); err != nil && !h.stopped() {
 			_ = h.giveUpProbe("what Probe.Interrupt returned fails: "+err.Error(), err)
 		}
+		w.awaitPending()
 	}
 }
 
@@ -275,7 +304,10 @@ func (m *directChecks) checkHanging(name string, n int) *finding {
 	if failure := m.checkRecovered(); failure != nil { // a pool may have connections that were reset
 		return failure
 	}
-	if err != nil || name == "Observe" {
+	if err != nil { // the external system may finish what it was asked for: that is no effect of the next call
+		m.eventually(func() bool { return !m.ledger.refresh(mg.GetUID()).empty() })
+	}
+	if m.host.stopped() || err != nil || name == "Observe" {
 		return nil
 	}
 	why := ""

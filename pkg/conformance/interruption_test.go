@@ -425,3 +425,71 @@ func TestCutSchedules(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// A lateClient returns from Create, and sends the rest of it after that. It is wrong, but its Observe is not.
+type lateClient struct {
+	*lineClient
+
+	probe *lateProbe
+}
+
+func (c *lateClient) Connect(context.Context, resource.Managed) (managed.ExternalClient, error) {
+	return c, nil
+}
+
+func (c *lateClient) Create(ctx context.Context, mg resource.Managed) error {
+	c.probe.late = func() {
+		_, _ = (&lineClient{address: c.address}).ask(context.Background(), "SIZE", meta.GetExternalName(mg), "7")
+	}
+
+	return c.lineClient.Create(ctx, mg)
+}
+
+// A lateProbe lets a lateClient send after the probe has listed what Create has made.
+type lateProbe struct {
+	lineProbe
+
+	late func()
+}
+
+func (p *lateProbe) List(ctx context.Context) ([]Resource, error) {
+	out, err := p.lineProbe.List(ctx)
+	if late := p.late; late != nil {
+		p.late = nil
+		late()
+	}
+
+	return out, err
+}
+
+// TestRequestOutlivesCall: what a request of an earlier call changes is not blamed on the call that is made after it.
+func TestRequestOutlivesCall(t *testing.T) {
+	s := lineSuite(t, func(*lineClient) {})
+	inner := s.NewConnecter
+	probe := &lateProbe{lineProbe: s.Probe.(lineProbe)} // of lineSuite
+	s.Within, s.Probe, s.NewConnecter = time.Nanosecond, probe, func() managed.ExternalConnecter {
+		return &lateClient{inner().(*lineClient), probe} // of lineSuite
+	}
+	for _, f := range examine(t, s).findings.list {
+		if f.property == "observe-never-writes" {
+			t.Errorf("Observe is blamed for what Create has sent: %s", f)
+		}
+	}
+}
+
+// TestAnswerOfEarlierRequest: the answer to a request that began before an interruption is not its first exchange.
+func TestAnswerOfEarlierRequest(t *testing.T) {
+	p := &Proxy{links: map[*link]bool{}}
+	early, next := &link{}, &link{}
+	p.links[early], p.links[next] = true, true
+	p.request(early)
+	if _, err := p.Interrupt(t.Context(), Interruption{Exchange: 1, Hang: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !p.pending() || !p.answer(early) || p.pending() || p.Exchanges() != 1 {
+		t.Error("the answer to the earlier request does not pass")
+	}
+	if p.request(next); p.answer(next) {
+		t.Error("the answer to the first request passes")
+	}
+}

@@ -41,7 +41,9 @@ func (m *directChecks) checkNotCreated() *finding {
 		if s.faults != nil {
 			continue // no process dies here
 		}
-		if failure := m.checkInterruptedCreate(before, s.cut); failure != nil {
+		end := m.ledger.wire.interrupt(m.host, s.cut.interruption())
+		failure := m.checkCreateError(context.Background(), before, s.cut.while(), end)
+		if failure != nil || m.host.stopped() {
 			return failure
 		}
 	}
@@ -50,25 +52,9 @@ func (m *directChecks) checkNotCreated() *finding {
 }
 
 // checkCreateError calls Create for another object and ends the disturbance. It then compares the error with the
-// created resources.
+// created resources, once their state is settled: the external system may finish a request whose answer was lost, or
+// undo it.
 func (m *directChecks) checkCreateError(ctx context.Context, before []string, when string, end func()) *finding {
-	return m.compareCreateError(ctx, before, when, end, m.eventually)
-}
-
-// checkInterruptedCreate is like checkCreateError, for an interruption of Create. The external system has processed all
-// requests when Create returns, so it does not wait.
-func (m *directChecks) checkInterruptedCreate(before []string, c cut) *finding {
-	end := m.ledger.wire.interrupt(m.host, c.interruption())
-
-	return m.compareCreateError(context.Background(), before, c.while(), end, func(made func() bool) bool {
-		return m.ledger.delay > 0 && m.eventually(made) || made()
-	})
-}
-
-// compareCreateError calls Create for another object, ends the disturbance, and compares the error of Create with the
-// created resources. within reports whether a condition becomes true.
-func (m *directChecks) compareCreateError(ctx context.Context, before []string, when string, end func(),
-	within func(func() bool) bool) *finding {
 	mg := m.stored(m.sample)
 	m.names[mg.GetUID()] = "another object"
 	err := m.call(mg, func(c managed.ExternalClient) error {
@@ -81,9 +67,10 @@ func (m *directChecks) compareCreateError(ctx context.Context, before []string, 
 		return len(m.ledger.Of(mg.GetUID())) > 0
 	}
 	hides := !isNotCreated(err) && m.isTakenForFailure(err)
-	late := m.ledger.delay > 0 && err != nil // a late resource must not be attributed to another call
+	// a resource that is made late must not be attributed to the next call
+	exists := err != nil && m.eventually(made)
 	var failure *finding
-	if (isNotCreated(err) || hides || late) && within(made) {
+	if exists && (isNotCreated(err) || hides) && !m.eventually(func() bool { return !made() }) {
 		switch {
 		case isNotCreated(err):
 			failure = m.finding("refusal-is-true", "%s, %s", when,

@@ -53,7 +53,7 @@ func (t *recorder) call(ctx context.Context, a clientCall, call func(context.Con
 		// a copy has the type of its original
 		mg = a.mg.DeepCopyObject().(resource.Managed)
 	}
-	if t.delay > 0 { // earlier changes may have become visible
+	if t.delay > 0 || t.wire.isActive(t.host) { // earlier changes may have become visible
 		t.refresh(t.creator)
 	}
 	if a.name == "Create" {
@@ -72,6 +72,7 @@ func (t *recorder) call(ctx context.Context, a clientCall, call func(context.Con
 	concealed.Conceal(redact.Collect(context.Background(), &t.concealed))
 	returned := t.host.lastReturn
 	end()
+	t.wire.endCall(t.host)
 	t.host.lastReturn = returned
 	t.reportPanic(a, err)
 	if t.host.stopped() {
@@ -150,7 +151,8 @@ func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err erro
 			fmt.Sprintf(
 				"%s %s. (If the system itself did so, a while after it was told to, set Suite.Delay, or leave it out of State.)", a,
 				d))
-	case a.name == "Create" && isNotCreated(err) && len(d.created) > 0 && t.delay == 0: // or it may be of another call
+	case a.name == "Create" && isNotCreated(err) && len(d.created) > 0 &&
+		t.delay == 0 && !t.wire.interrupted: // or it may be of another call, or may be undone
 		t.violate("refusal-is-true", describeNotCreated(a.mg, d.created, err))
 	case a.mutates:
 		if what := t.describeForeignChanges(d, before, a.mg); what != "" {

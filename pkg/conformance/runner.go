@@ -82,8 +82,8 @@ func examine(t *testing.T, s Suite) *runner {
 	k.host = newHost(k.suite.CallTimeout)
 	defer k.host.close()
 	k.ledger = &ledger{
-		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe), delay: k.suite.Delay, violate: k.addFinding,
-		abort: func() {},
+		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe, k.suite.Patience), delay: k.suite.Delay,
+		violate: k.addFinding, abort: func() {},
 	}
 	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.runDirectChecks, k.runScenarios} {
 		if step(); k.stopped() {

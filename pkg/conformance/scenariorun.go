@@ -131,7 +131,7 @@ func (t *scenarioRun) removeExternally() {
 	t.createObject()
 	t.Settle()
 	id := t.externalName()
-	_ = t.host.call(context.Background(), "Probe.Remove", func(ctx context.Context) error {
+	_ = t.host.callProbeOnce("Probe.Remove", func(ctx context.Context) error {
 		return t.suite.Probe.Remove(ctx, id)
 	})
 	t.ledger.lastMutation = t.host.lastReturn
@@ -156,7 +156,7 @@ func (t *scenarioRun) makeUnowned() string {
 	like := fresh(t.sample)
 	t.setChosenName(like)
 	var id string
-	err := t.host.call(context.Background(), "Probe.Make", func(ctx context.Context) (err error) {
+	err := t.host.callProbeOnce("Probe.Make", func(ctx context.Context) (err error) {
 		// the scenario requires a Probe that can create unowned resources
 		id, err = t.suite.Probe.(UnownedMaker).Make(ctx, like)
 

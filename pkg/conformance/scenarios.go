@@ -162,7 +162,7 @@ func (t *scenarioRun) driftAll() {
 		if r, exists := t.ledger.existing[id]; !exists || of == noObject || r.Deleting {
 			continue
 		}
-		err := t.host.call(context.Background(), "Probe.Drift",
+		err := t.host.callProbeOnce("Probe.Drift",
 			func(ctx context.Context) error { return d.Drift(ctx, id) })
 		if err != nil {
 			_ = t.host.giveUpProbe(fmt.Sprintf("Probe.Drift of %q fails: %v", id, err), err)

@@ -184,11 +184,6 @@ var badSuites = map[string]struct {
 			}
 		}, "probe-tells-the-truth", "unavailable",
 	},
-	"ProbeBlocks": {
-		"a probe that never ends", func(s *Suite, d *diskService) {
-			s.Probe = liar{diskService: d, list: func(context.Context) ([]Resource, error) { never(); return nil, nil }}
-		}, "calls-return", "Probe.List was called with a deadline",
-	},
 	"ProbeGivesUp": {
 		"a probe that ends its goroutine, as t.Fatal does", func(s *Suite, d *diskService) {
 			s.Probe = liar{
@@ -203,14 +198,6 @@ var badSuites = map[string]struct {
 			s.Class = Opaque
 			s.Probe = liar{diskService: d, mend: true, remove: func(context.Context, string) error { return nil }}
 		}, "probe-tells-the-truth", "told to remove",
-	},
-	"RemoveBlocks": {
-		"cleaning up never ends", func(s *Suite, d *diskService) {
-			s.Probe = liar{
-				diskService: d, mend: true,
-				remove: func(context.Context, string) error { never(); return nil },
-			}
-		}, "calls-return", "Probe.Remove",
 	},
 	"BreakWithoutMend": {
 		"what breaks is to be mended", func(s *Suite, d *diskService) { s.Probe = liar{diskService: d} },

@@ -114,13 +114,16 @@ func (c *Cache[C]) runBuild(ctx context.Context, e *entry[C], b *build[C], resol
 		c.finishBuild(e, b, built, err)
 	}()
 
-	built, err = c.renew(ctx, e, resolve)
+	built, err = c.renew(ctx, e, b, resolve)
 }
 
 // renew returns a new connection, or nil if the current one has the right revision.
 // Otherwise the current one is retired before the new one is built: its settings are
-// outdated, even if no connection with the new ones can be built.
-func (c *Cache[C]) renew(ctx context.Context, e *entry[C], resolve Resolver[C]) (*connection[C], error) {
+// outdated, even if no connection with the new ones can be built. It builds none if the
+// system has just rejected the revision.
+func (c *Cache[C]) renew(
+	ctx context.Context, e *entry[C], b *build[C], resolve Resolver[C],
+) (*connection[C], error) {
 	revision, connect, err := resolve(ctx)
 	if err != nil {
 		return nil, err
@@ -133,10 +136,17 @@ func (c *Cache[C]) renew(ctx context.Context, e *entry[C], resolve Resolver[C]) 
 		return nil, nil
 	}
 	old := e.retire()
+	refused := e.rejected.refuse(ctx, revision, c.o.clock.Now())
 	c.mu.Unlock()
 	c.closeAll(old)
+	if refused != nil {
+		return nil, refused
+	}
 
 	value, err := connect(ctx)
+	c.mu.Lock()
+	e.rejected.record(revision, err, b.secrets, c.o.clock.Now())
+	c.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}

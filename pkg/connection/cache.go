@@ -19,6 +19,11 @@ var ErrDropped = errors.New("the connection was dropped while it was built")
 // settings. The cache calls the function only if it has no connection of this revision. After an error the cache
 // returns no connection, unless the error is marked by Unsure or by Missing.
 //
+// If the build fails because the system rejects the credentials (external.Unauthorized), the cache builds this revision
+// again only after ten seconds, then twice as long each time, and at most five minutes: a wrong password that is sent
+// too often locks the account. Meanwhile Acquire returns the same error. The revision is still resolved as often as
+// after any error, and another revision is built at once.
+//
 // Both functions run once on behalf of all callers that wait. Their context has the values of the first caller's
 // context. It ends after the timeout, with Close, and when the connection is built. So a connection must not depend on
 // that context.
@@ -56,6 +61,7 @@ type entry[C any] struct {
 	resolvedAt time.Time
 	err        error
 	secrets    *redact.Secrets
+	rejected   rejection
 	// unsureSince is when the first of the latest consecutive Unsure builds ended. It is
 	// zero if the last build was not Unsure.
 	unsureSince time.Time
@@ -100,7 +106,8 @@ func New[C any](close func(C), opts ...Option) *Cache[C] {
 // revision has changed. Concurrent calls share one build.
 //
 // Errors of resolve and build are returned unchanged. They are cached for the failure interval, unless the version
-// changes. Meanwhile Acquire returns no connection, because the credentials may have been revoked. There are two
+// changes. An error about rejected credentials is cached for longer, see Resolver. Meanwhile Acquire returns no
+// connection, because the credentials may have been revoked. There are two
 // exceptions:
 //
 //   - After an error marked by Unsure, Acquire still returns the last connection of this version, for a limited time

@@ -242,6 +242,9 @@ type unauthorized struct{ err error }
 func (e *unauthorized) Error() string { return e.err.Error() }
 func (e *unauthorized) Unwrap() error { return e.err }
 
+// Unauthorized marks the error for package connection, which cannot import this package.
+func (e *unauthorized) Unauthorized() bool { return true }
+
 type unavailable struct{ err error }
 
 func (e *unavailable) Error() string { return e.err.Error() }

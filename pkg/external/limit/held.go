@@ -53,3 +53,6 @@ type heldError struct {
 
 func (e *heldError) Error() string { return e.text }
 func (e *heldError) Unwrap() error { return e.cause }
+
+// Held marks the error for package connection, which cannot import this package: no call was made.
+func (e *heldError) Held() bool { return true }

@@ -79,7 +79,7 @@ func (p *clientSession) throttled(err error) outcome {
 			p.gate.State().Resume.Sub(p.now())) // not before the gate admits calls again
 	}
 	if external.IsUnauthorized(err) {
-		o.after = p.rereadAfter(o.after, err)
+		o.after = p.rereadAfter(o.after)
 	}
 	if p.priority != lifecycle.User {
 		return o
@@ -99,14 +99,31 @@ func (p *clientSession) throttled(err error) outcome {
 }
 
 // rereadAfter returns when an object connects again whose credentials were rejected. One object at a time does so soon,
-// with credentials that are read again, so that corrected credentials are noticed although calls are held for longer.
-func (p *clientSession) rereadAfter(after time.Duration, err error) time.Duration {
+// and reads the credentials again when it connects, so that corrected credentials are noticed although calls are held
+// for longer. It keeps Recheck until then: another object that connects in between would use it up too early.
+func (p *clientSession) rereadAfter(after time.Duration) time.Duration {
 	at, reread := p.gate.RereadAfter(after)
-	if reread && gates.IsHeld(err) && p.connection.Recheck != nil {
-		p.connection.Recheck()
+	if reread && p.connection.Recheck != nil {
+		p.state.reread = rereadTurn{p.connection.Recheck, p.now().Add(at)}
 	}
 
 	return at
+}
+
+// A rereadTurn is the turn of an object to read rejected credentials again. The zero value is no turn.
+type rereadTurn struct {
+	recheck func() // of the connection; nil: it has none
+	due     time.Time
+}
+
+// rereadCredentials makes the connect that follows read the credentials again, if the turn of the object has come.
+func (p *clientSession) rereadCredentials() {
+	turn := p.state.reread
+	if turn.recheck == nil || p.now().Before(turn.due) {
+		return
+	}
+	p.state.reread = rereadTurn{}
+	turn.recheck()
 }
 
 var textsHeld = map[commonv1.ConditionReason]string{

@@ -49,6 +49,7 @@ type coldState struct {
 	objectstate.Cold
 
 	reservation *reservation // that the object was given for its requeue
+	reread      rereadTurn
 
 	details map[string]rotated // that were observed
 }

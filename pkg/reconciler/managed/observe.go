@@ -64,6 +64,7 @@ func (p *pass) connect(ctx context.Context) error {
 		return nil
 	}
 	own, _ := withDeadline(ctx, callDeadline(ctx)) // it ends with the pass: a client may keep it for later calls
+	p.rereadCredentials()
 	var c ExternalClient
 	err := p.instrumentGuarded(own, telemetry.Connect, func(ctx context.Context) (err error) {
 		if c, err = p.r.connecter.Connect(ctx, p.mg); err == nil && c != nil {
