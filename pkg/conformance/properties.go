@@ -33,7 +33,7 @@ var properties = []property{
 	{"update-converges", "after Update the resource is as the spec says", nil},
 	{"update-is-idempotent", "a second Update changes nothing", nil},
 	{"update-keeps-the-rest", "Update changes no field that the spec does not set", nil},
-	{"immutable-is-refused", "if the external system cannot make a change, the client returns an error and sends no request", nil},
+	{"immutable-is-refused", "for a change that cannot be made, the client returns an error and sends no request", nil},
 	{"delete-is-idempotent", "Delete of a resource that does not exist returns no error", nil},
 	{"deleted-is-gone", "after Delete the resource is gone, and Observe reports that", nil},
 	{"owner-is-told", "Observe reports the owner of a resource correctly", nil},
