@@ -145,7 +145,7 @@ func Findings(printed []byte) []Finding {
 }
 
 // findingLine matches the line of a finding: its place, the property, the sentence of the property and the text.
-var findingLine = regexp.MustCompile(`(?m)^ +\w+\.go:\d+: ([a-z-]+): [^;]*; but (.*)$`)
+var findingLine = regexp.MustCompile(`(?m)^ +\w+\.go:\d+: ([a-z-]+): [^;\n]*; but (.*)$`)
 
 // Right returns the first finding of a property that the bug breaks.
 func (b Bug) Right(found []Finding) (Finding, bool) {
