@@ -7,7 +7,7 @@ type Stop int
 const (
 	NotStopped     Stop = iota // A decision ended the pass.
 	Failed                     // A call or a write failed.
-	Later                      // Nothing was tried; it is tried again after a time that is known.
+	Later                      // The call was not made; the time of the next try is known.
 	ObjectGone                 // The object is gone, or another one has its name.
 	Conflicted                 // What was read is stale.
 	Fenced                     // This process must not act, or must not any more.
@@ -33,7 +33,7 @@ type ConcludeFacts struct {
 	Released         bool        // The finalizer was removed: there is no pass after this one.
 	ConflictsPersist bool        // So many passes in a row ended in a conflict that it is reported.
 	Interrupted      bool        // The process is asked to stop.
-	Undoable         bool        // This pass has created a resource that nothing but it knows of.
+	Undoable         bool        // This pass has created a resource that is recorded nowhere else.
 	StatusWrite      StatusWrite // What became of the write of the status.
 }
 
@@ -50,13 +50,13 @@ const (
 	RequeueConflict                   // Requeue with back-off, and report nothing: what was read is stale.
 	Fence                             // Return the error: the object is left to the process that may act.
 	AwaitChange                       // Requeue until something has changed that a terminal error waits for.
-	Interrupt                         // Return the error: what was not finished is no failure of the object.
+	Interrupt                         // Return the error: the object has not failed, the process stops.
 )
 
 // Conclude decides how a pass ends. The first case that applies wins.
 func Conclude(f ConcludeFacts) Conclusion {
 	switch {
-	// Nothing was tried: the time at which it is tried again is known.
+	// The call was not made, and the time of the next try is known.
 	case f.Stop == Later:
 		return Requeue
 	// The object is gone, and no other pass knows of the resource that this one has created.
@@ -68,7 +68,7 @@ func Conclude(f ConcludeFacts) Conclusion {
 	// What was read is stale, and the next pass reads it anew.
 	case f.conflicted() && !f.ConflictsPersist:
 		return RequeueConflict
-	// This process must not report on the object.
+	// Another process may reconcile the object, so this process writes nothing to it.
 	case f.Stop == Fenced || f.StatusWrite == StatusFenced:
 		return Fence
 	// The terminal error is reported already.

@@ -34,7 +34,7 @@ func observing(f Facts) Action {
 	// The list shows that nothing is to be done: that is used as the observation.
 	case f.Object != Deleted && existing(f) == Keep:
 		return ConfirmListed
-	// The list shows anything else: it is not believed, and the next pass observes the object alone.
+	// The list shows something else, which is not trusted: the next pass observes the object alone.
 	default:
 		return ObserveAlone
 	}

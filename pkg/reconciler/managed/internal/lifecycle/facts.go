@@ -22,8 +22,8 @@ type Facts struct {
 	// Learned in this pass.
 
 	Presence  Presence  // Whether the external resource exists now.
-	Doubt     Doubt     // Why its absence, or its owner, is not certain.
-	Ownership Ownership // Whether it is ours, if it exists.
+	Doubt     Doubt     // Why the absence or the owner of the resource is not certain.
+	Ownership Ownership // Whether the object owns the resource, if the resource exists.
 	UpToDate  bool      // The external resource is as desired.
 	Metadata  Metadata  // Whether Observe found metadata that have to be stored in the object.
 
