@@ -2,10 +2,11 @@ package conformance
 
 import (
 	"context"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
