@@ -245,7 +245,7 @@ func TestPrintFigures(t *testing.T) {
 		var out strings.Builder
 		b.tell(&out, every, again)
 		for _, want := range []string{
-			"1 schedules break create/opaque S1 (there is at most one external resource for an object): there are 2 (seed 7)\n",
+			"1 schedules break create/opaque S1 (an object has at most one external resource): there are 2 (seed 7)\n",
 			"\n    go test ./internal/sim -run TestReplay -v " + option + "-schedule='create/opaque Create#1:lost'\n",
 			"VIOLATION of S1", "Create",
 		} {

@@ -28,16 +28,15 @@ func (m *directChecks) checkExactNames() *finding {
 		if err != nil {
 			return nil // the external system has no such names
 		}
+		if as == name && !m.eventually(m.listed(name)) {
+			return m.finding("probe-tells-the-truth", "Probe.Make made %q, and the probe does not list it", name)
+		}
 	}
-	if m.ledger.refresh(noObject); !m.lists(name) || !m.lists(other) {
+	if !m.listed(other)() || !m.lists(name) {
 		return nil // it does not distinguish them
 	}
 	err := m.host.callProbe("Probe.Remove", func(ctx context.Context) error { return m.suite.Probe.Remove(ctx, name) })
-	gone := func() bool {
-		m.ledger.refresh(noObject)
-
-		return !m.lists(name)
-	}
+	gone := func() bool { return !m.listed(name)() }
 	if err != nil || !m.eventually(gone) || !m.lists(other) {
 		return nil
 	}
@@ -48,6 +47,15 @@ func (m *directChecks) checkExactNames() *finding {
 	}
 
 	return nil
+}
+
+// listed returns a function that reads the resources and reports whether the probe lists one.
+func (m *directChecks) listed(id string) func() bool {
+	return func() bool {
+		m.ledger.refresh(noObject)
+
+		return m.lists(id)
+	}
 }
 
 // lists reports whether the probe has listed a resource.

@@ -14,6 +14,6 @@ func ExampleProperties() {
 		}
 	}
 	// Output:
-	// unknown-is-not-absent: Observe says that something does not exist only if the system said so
+	// unknown-is-not-absent: Observe reports that a resource does not exist only if the external system said so
 	// at-most-one: there is at most one resource for an object
 }

@@ -7,8 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -106,27 +104,9 @@ func (s split) of(o client.Object) client.Client {
 	return s.Client
 }
 
-// Get reads an object, also into one without a Go type.
+// Get reads an object.
 func (s split) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	if ctx.Err() != nil { // the server in memory does not look at it
-		return ctx.Err()
-	}
-	untyped, ok := o.(*unstructured.Unstructured)
-	if !ok {
-		return s.of(o).Get(ctx, key, o, opts...)
-	}
-	gvk := untyped.GroupVersionKind()
-	typed, err := s.Scheme().New(gvk)
-	if err != nil {
-		return err
-	}
-	if err := s.Client.Get(ctx, key, typed.(client.Object), opts...); err != nil {
-		return err
-	}
-	untyped.Object, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
-	untyped.SetGroupVersionKind(gvk)
-
-	return err
+	return s.of(o).Get(ctx, key, o, opts...)
 }
 
 // Create creates an object. It first does the work of the garbage collector: a Secret of an object that is gone goes.

@@ -23,13 +23,14 @@ type testCommand struct {
 type part struct {
 	name string
 	args []string // of go test
+	logs bool     // packages that pass have notes in their log
 }
 
 func parts() []part {
 	return []part{
-		{"units", []string{"-skip", "^TestConformance$|Budget$", "./..."}},
-		{"conformance", []string{"-run", "^TestConformance$", "./internal/controller/..."}},
-		{"budgets", []string{"-run", "Budget$", "./internal/systemtest"}},
+		{"units", []string{"-skip", "^TestConformance$|Budget$", "./..."}, false},
+		{"conformance", []string{"-v", "-run", "^TestConformance$", "./internal/controller/..."}, true},
+		{"budgets", []string{"-run", "Budget$", "./internal/systemtest"}, false},
 	}
 }
 
@@ -78,16 +79,86 @@ func (c *testCommand) Run(in *invocation) error {
 func (p part) run(in *invocation, dir string) (ran bool, err error) {
 	var said bytes.Buffer
 
+	out := in.out
+	notes := &noteWriter{out: in.out}
+
+	if p.logs {
+		out = notes
+	}
+
 	cmd := exec.CommandContext(in.ctx, "go", append([]string{"test", "-timeout", limit}, p.args...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, io.MultiWriter(in.out, &said), in.err
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, io.MultiWriter(out, &said), in.err
 
 	err = cmd.Run()
+
+	notes.flush()
 
 	for line := range strings.Lines(said.String()) {
 		ran = ran || strings.HasPrefix(line, "ok ") && !strings.Contains(line, "[no tests to run]")
 	}
 
 	return ran, err
+}
+
+// A noteWriter passes on the output of go test -v. Of a package that passes it prints only the result and the notes of
+// the conformance kit: warnings, and how many schedules were left out.
+type noteWriter struct {
+	out  io.Writer
+	line []byte   // the beginning of a line
+	log  []string // the lines of the current package
+}
+
+// Write takes a part of the output.
+func (w *noteWriter) Write(p []byte) (int, error) {
+	w.line = append(w.line, p...)
+
+	for {
+		line, rest, ok := bytes.Cut(w.line, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+
+		w.line = bytes.Clone(rest)
+		w.take(string(line))
+	}
+}
+
+// take takes a line. Those of a package end with its result.
+func (w *noteWriter) take(line string) {
+	switch {
+	case strings.HasPrefix(line, "ok "), strings.HasPrefix(line, "? "):
+		for _, note := range w.log {
+			if _, text, ok := strings.Cut(note, ": "); ok && isNote(text) {
+				fmt.Fprintf(w.out, "    %s\n", text)
+			}
+		}
+
+		fmt.Fprintln(w.out, line)
+
+		w.log = nil
+	case strings.HasPrefix(line, "FAIL\t"), strings.HasPrefix(line, "panic: "):
+		w.log = append(w.log, line)
+		w.flush()
+	default:
+		w.log = append(w.log, line)
+	}
+}
+
+func isNote(text string) bool {
+	return strings.HasPrefix(text, "warning: ") || strings.Contains(text, " were left out")
+}
+
+// flush prints what is not part of a package that passed.
+func (w *noteWriter) flush() {
+	for _, line := range w.log {
+		fmt.Fprintln(w.out, line)
+	}
+
+	if len(w.line) > 0 {
+		fmt.Fprintf(w.out, "%s\n", w.line)
+	}
+
+	w.log, w.line = nil, nil
 }
 
 // summarize returns an error for the parts that fail or have no tests: with kinds, a part without tests means that

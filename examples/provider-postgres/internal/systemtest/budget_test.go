@@ -89,6 +89,13 @@ func budget(t *testing.T, w testenv.World, k kind) {
 	observed(t, w, 20)
 	w.GuardReads(t, "creation, and twenty observations")
 	w.Spent(t, mg.GetName(), "creation, and twenty observations", k.create)
+	w.Until(t, "the configuration counts the object", func() bool {
+		config := &v1alpha1.ProviderConfig{}
+
+		key := ctrlclient.ObjectKey{Namespace: w.Namespace, Name: "default"}
+
+		return w.Kube.Get(t.Context(), key, config) == nil && config.Status.Users == 1
+	})
 
 	w.Ledger.Reset()
 	observed(t, w, 20)

@@ -15,9 +15,9 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgtest"
 )
 
-// aged returns a Grant for the role reader that was created in this second.
+// aged returns a Grant for the role of the samples that was created in this second.
 func aged(name string, uid types.UID, second int64, privileges ...v1alpha1.Privilege) *v1alpha1.Grant {
-	out := object("reader")
+	out := object("sample")
 	out.Name, out.UID, out.CreationTimestamp = name, uid, metav1.NewTime(time.Unix(second, 0))
 	out.Spec.ForProvider.Privileges = privileges
 
@@ -30,7 +30,7 @@ func TestOldestGrantOwns(t *testing.T) {
 	if !ok {
 		return
 	}
-	for _, statement := range []string{"CREATE ROLE reader", "CREATE DATABASE shop OWNER provider"} {
+	for _, statement := range []string{"CREATE ROLE clerk", "CREATE DATABASE shop OWNER provider"} {
 		if err := server.Exec(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
