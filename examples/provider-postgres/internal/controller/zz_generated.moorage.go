@@ -15,6 +15,7 @@ import (
 
 	"github.com/moorage-dev/moorage/pkg/controller"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
 
 	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
@@ -51,6 +52,9 @@ func Setup(ctx context.Context, m ctrl.Manager, connections *connect.Connections
 	if err != nil {
 		return err
 	}
+
+	// The kinds share a graph, so that a cycle of references through several kinds is reported.
+	ro = append([]managed.ReconcilerOption{managed.WithReferenceGraph(reference.NewGraph())}, ro...)
 
 	for _, setup := range []func(ctrl.Manager, types.UID, *connect.Connections, controller.Options, ...managed.ReconcilerOption) error{
 		databasecontroller.Setup,
