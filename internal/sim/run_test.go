@@ -31,10 +31,15 @@ func options(every bool) []managed.ReconcilerOption {
 	}
 }
 
+// memoryLimit is the most memory, in bytes, that a process of the simulator uses before it collects garbage more often.
+// A schedule keeps up to 1 GB while it runs, so without a limit two processes need more than some machines have.
+const memoryLimit = 3 << 30
+
 // TestMain trades memory for time. More than this costs time again: memory that was used lately is
 // faster than new memory.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(500)
+	debug.SetMemoryLimit(memoryLimit)
 	os.Exit(m.Run())
 }
 
