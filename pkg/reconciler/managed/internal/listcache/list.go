@@ -64,10 +64,12 @@ type Listing struct {
 
 // Lookup returns how to observe an object that only needs to be observed.
 //
-// A list serves the object if the list is complete and fresh, and began after the last event of the object. The first
-// object of each round of polls begins a list, if the connection has more objects than the list probably has pages. The
-// list expires at the end of its round. Objects whose polls AlignPoll has aligned therefore find no list of an earlier
-// round, and no list that was made for a few objects.
+// A list serves the object if three conditions hold. The list is complete. The list is not older than the cache allows.
+// The list began after the last observation, change and notification of the object's resource.
+//
+// The first object of each round of polls begins a list, if the connection has more objects than the list probably has
+// pages. The list expires at the end of its round. Objects whose polls AlignPoll has aligned therefore find no list of
+// an earlier round, and no list that was made for a few objects.
 func (r *Cache) Lookup(p *Member, now time.Time) Lookup {
 	if r.round <= 0 {
 		return Lookup{}
