@@ -21,9 +21,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Restore describes that an API server was restored to an earlier state or was replaced by another API server. It was
-// detected because the version of a resource is lower than before. For a lease that ended because of a Restore,
-// context.Cause of Lease.Context is the Restore. A Restore wraps ErrReplaced.
+// A Restore describes a detected restore of an API server to an earlier state, or its replacement by another API
+// server. The detection compares versions: the version of a resource is lower than before. For a lease that ended
+// because of a Restore, context.Cause of Lease.Context is the Restore. A Restore wraps ErrReplaced.
 type Restore struct {
 	// Resource is the watched resource.
 	Resource schema.GroupResource

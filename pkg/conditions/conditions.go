@@ -19,10 +19,9 @@ type Conditioned interface {
 	GetCondition(ct commonv1.ConditionType) commonv1.Condition
 }
 
-// Stamp sets the observed generation of the object's conditions of the given types, where it is zero.
-// ConditionedStatus.SetConditions clears the observed generation of a condition that it sets without one. So Stamp
-// affects the conditions that were set since the last Stamp. It ignores types that were never set. If generation is
-// zero, it changes nothing.
+// Stamp sets the observed generation of those of the object's conditions that have the given types and no observed
+// generation. These are the conditions that were set since the last Stamp, because ConditionedStatus.SetConditions
+// clears the observed generation. Stamp ignores types that were never set. If generation is zero, it changes nothing.
 func Stamp(obj Conditioned, generation int64, types ...commonv1.ConditionType) {
 	for _, t := range types {
 		c := obj.GetCondition(t)

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// A Proxy is a TCP proxy between the client under test and a real server, which injects faults on the wire. Use
-// FaultProxy. A Probe that embeds a *Proxy is a Breaker, a Silencer and an Interrupter. The Probe itself should connect
-// to the server directly. The methods may be called concurrently. One fault is in effect at a time.
+// A Proxy is a TCP proxy between the client under test and a real server, which injects faults on the wire. Make one
+// with FaultProxy. A Probe that embeds a *Proxy is a Breaker, a Silencer and an Interrupter. The Probe itself should
+// connect to the server directly. The methods may be called concurrently. One fault is in effect at a time.
 //
-// The proxy knows nothing of the protocol. One exchange begins when the client sends data for the first time, or again
-// after data of the server. It is answered when the server sends data. Requests that a client sends without waiting for
-// the answer to the first belong to one exchange. The handshakes of a connection, such as those of TLS, count as well.
+// The proxy does not interpret the protocol. An exchange begins with the first data of the client after data of the
+// server, or with the first data on a connection. It is answered when the server sends data. Several requests that a
+// client sends without waiting for an answer are one exchange. The handshakes of a connection, such as those of TLS,
+// count as exchanges, too.
 type Proxy struct {
 	listener net.Listener
 	network  string
@@ -83,8 +84,8 @@ func (p *Proxy) Break(context.Context) (mend func(context.Context) error, err er
 	return p.begin(reset), nil
 }
 
-// Silence passes requests to the server, but no answers, until end is called. Connections stay open. When end is called
-// they are reset.
+// Silence passes requests to the server, and drops the answers, until end is called. Connections stay open until then,
+// and end resets them.
 func (p *Proxy) Silence(context.Context) (end func(context.Context) error, err error) {
 	return p.begin(silent), nil
 }
@@ -122,8 +123,8 @@ func (p *Proxy) pending() bool {
 	return false
 }
 
-// Interrupt makes the proxy stop to pass data in the middle of the exchanges that follow, as the Interruption says. The
-// effect ends when end is called.
+// Interrupt interrupts the exchanges that follow, as the Interruption says, until end is called. In an interrupted
+// exchange the proxy passes no more data.
 func (p *Proxy) Interrupt(_ context.Context, i Interruption) (end func(context.Context) error, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -80,7 +80,7 @@ type Suite struct {
 	Replay string
 }
 
-// A Class is the way in which a Create is repeated safely after its response was lost.
+// A Class says why a Create may be repeated safely after its response was lost.
 type Class string
 
 // Classes of external systems.
@@ -186,8 +186,8 @@ type Holder interface {
 }
 
 // An Interrupter is a Probe that can interrupt a call of the client between its requests. A Probe that embeds the
-// result of FaultProxy is one. The suite then takes each request of a Create, Update or Delete as a boundary: the
-// process dies there, or the answer is lost, or does not come until the deadline of the call.
+// result of FaultProxy is an Interrupter. The suite then injects a fault at each request of a Create, Update or Delete.
+// The faults: the process ends, the answer is lost, or no answer comes before the deadline of the call.
 type Interrupter interface {
 	// Exchanges returns the number of requests of clients that the external system has answered so far.
 	Exchanges() int

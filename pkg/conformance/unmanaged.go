@@ -8,7 +8,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
 
-// An UnmanagedDrifter is a Probe that can change what the provider leaves to others.
+// An UnmanagedDrifter is a Probe that can change a field that the spec leaves open and the client does not manage.
 type UnmanagedDrifter interface {
 	// DriftUnmanaged changes a field of a resource, and of its State, that the specs of the samples leave open, and that
 	// the client does not manage. No mutation changes the field.

@@ -7,10 +7,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Missing marks an error of a Resolver that means that the settings do not exist, for example because a Secret was
-// deleted. Acquire then returns the connection only to callers that pass the option ForDeletion(true). The deletion of
-// a namespace may remove its Secrets first, and without the connection external resources could not be deleted. Do not
-// mark the error if the Secret exists and lacks a key, because a user revokes credentials in that way.
+// Missing marks an error of a Resolver as the response that the settings do not exist, for example because a Secret was
+// deleted. Acquire then returns the connection only to callers that pass the option ForDeletion(true). The reason is
+// that the deletion of a namespace may remove its Secrets first, while its external resources still have to be deleted.
+// Do not mark the error if the Secret exists and lacks a key, because a user revokes credentials in that way.
 //
 // Callers that pass ForDeletion(true) get the last connection of their version, if there is one. The cache closes it at
 // once when the Resolver returns other settings, or an error that is neither Missing nor Unsure.

@@ -6,9 +6,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Unsure marks an error of a Resolver that shows nothing about the settings. An example is a timeout, or an API
-// server that is overloaded or unreachable. Acquire then still returns the last connection for some time, see
-// Cache.Acquire and WithUncertainty.
+// Unsure marks an error of a Resolver after which the settings are unknown. An example is a timeout, or an API server
+// that is overloaded or unreachable. Acquire then still returns the last connection for some time, see Cache.Acquire
+// and WithUncertainty.
 //
 // Do not mark errors after which the connection must not be used: the settings do not exist, are forbidden or are
 // malformed. The text of the result is the text of err. For nil it returns nil.

@@ -29,17 +29,17 @@ type Masker interface {
 	Long(s string, limit int) string
 }
 
-// Clean returns differences for texts that people read: redacted, bounded and sorted by path. It returns at most
-// MaxFields of them, and the number of the others. It does not change the list. A second Clean with the same mask
-// changes nothing.
+// Clean prepares differences for texts that people read. The result is redacted, sorted by path, and limited to
+// MaxFields differences; more is the number of the others. Clean does not change the list. A second Clean with the same
+// mask changes nothing.
 //
-// Of a path that occurs several times, one difference is left. It is sensitive or immutable if one of them is. A
-// difference is also sensitive if the path has the name of a secret, such as password or clientSecret. Desired and
-// Observed of a sensitive difference are emptied.
+// If a path occurs several times, Clean keeps one difference for it. The kept difference is sensitive or immutable if
+// one of the differences is. A difference is also sensitive if the path has the name of a secret, such as password or
+// clientSecret. Clean empties Desired and Observed of a sensitive difference.
 //
-// Paths and values lose secrets that are known to the mask, or that are found by their shape. Line ends and tabs become
-// spaces. Other control characters, characters without a form and invalid UTF-8 are replaced by U+FFFD. An empty path
-// becomes ".". The mask may be nil.
+// In paths and values, Clean masks the secrets that the mask knows, and texts that have the form of a secret. Line ends
+// and tabs become spaces. Other control characters, characters that cannot be printed and invalid UTF-8 are replaced by
+// U+FFFD. An empty path becomes ".". The mask may be nil.
 func Clean(list []commonv1.Difference, mask Masker) (fields []commonv1.Difference, more int) {
 	return cleaned(list, mask, MaxFields)
 }

@@ -8,8 +8,9 @@ import (
 // kinds may name the same path. An Option may be used in several calls, also concurrently.
 type Option func(*rules) error
 
-// Set makes the order of these lists irrelevant, and how often an element occurs. If the elements are objects, each has
-// to be equal as a whole: all fields count, also those that desired does not set. For elements with a key, use Keyed.
+// Set compares these lists as sets: the order of the elements, and how often an element occurs, are irrelevant.
+// Elements that are objects are equal only if all of their fields are equal, also the fields that desired does not set.
+// For elements with a key, use Keyed.
 func Set(paths ...string) Option {
 	return atEach(paths, func(r *rule) error {
 		r.set = true
@@ -17,9 +18,10 @@ func Set(paths ...string) Option {
 	})
 }
 
-// Keyed compares the elements of a list of objects by key, as lists of the type map in Kubernetes. Elements with the
-// same values in these fields are compared with each other, and the order is irrelevant. A missing or additional
-// element is a difference of the whole list. If a key is missing or not unique, the elements are compared by position.
+// Keyed compares the elements of a list of objects by key, as Kubernetes does for lists of the type map. The arguments
+// keys are the fields that form the key. Elements with the same key are compared with each other, and the order is
+// irrelevant. A missing or additional element is a difference of the whole list. If a key is missing or not unique, the
+// elements are compared by position.
 func Keyed(path string, keys ...string) Option {
 	return at(path, func(r *rule) error {
 		if len(keys) == 0 {
@@ -30,7 +32,7 @@ func Keyed(path string, keys ...string) Option {
 	})
 }
 
-// Ignore excludes these fields from the comparison, with all that is in them.
+// Ignore excludes these fields, and everything in them, from the comparison.
 func Ignore(paths ...string) Option {
 	return atEach(paths, func(r *rule) error {
 		r.ignore = true
@@ -38,8 +40,8 @@ func Ignore(paths ...string) Option {
 	})
 }
 
-// Sensitive marks fields that are secret, with all that is in them. Their differences are reported without the values.
-// A field whose name is that of a secret, such as password or clientSecret, is sensitive without this option.
+// Sensitive marks these fields, and everything in them, as secret. Their differences are reported without the values. A
+// field whose name is that of a secret, such as password or clientSecret, is sensitive without this option.
 func Sensitive(paths ...string) Option {
 	return atEach(paths, func(r *rule) error {
 		r.sensitive = true
@@ -47,7 +49,7 @@ func Sensitive(paths ...string) Option {
 	})
 }
 
-// Immutable marks fields that an update cannot change, with all that is in them.
+// Immutable marks these fields, and everything in them, as fields that an update cannot change.
 func Immutable(paths ...string) Option {
 	return atEach(paths, func(r *rule) error {
 		r.immutable = true

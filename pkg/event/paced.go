@@ -28,12 +28,12 @@ const (
 // events are sent at once.
 const maxWaiting = 10_000
 
-// PacedRecorder limits the rate of normal events that it sends to another recorder. Client-go sends each event as
-// soon as it is recorded. When thousands of objects are created or deleted at a time, the API server would spend as
-// much time on the events as on the work itself.
+// PacedRecorder limits the rate of normal events that it sends to another recorder. Client-go sends each event as soon
+// as it is recorded. When thousands of objects are created or deleted at a time, the API server would spend as much
+// time on the events as on the work itself.
 //
-// Events beyond the rate are queued, and sent in order at the rate. Queued events are sent at only a fifth of the rate
-// while events are still recorded faster than the rate. The exception is a queue of 5,000 events or more.
+// Events beyond the rate are queued, and sent in order. While events are still recorded faster than the rate, queued
+// events are sent at a fifth of the rate. They are sent at the full rate if the queue has 5,000 events or more.
 //
 // Warnings are never queued, so they may be sent before earlier normal events of the same object. Events in the queue
 // are lost when the process ends or the recorder is stopped. A queued event holds only a reference to its object. Its

@@ -116,8 +116,8 @@ func IsUnavailable(err error) bool { return has[*unavailable](err) }
 // marked error from any call, without distinguishing it from other errors. Mark only a response about the resource
 // itself, because the reconciler may remove the finalizer after such a response.
 //
-// If Create returns a marked error, that does not mean that nothing was created, see NotCreated. The text of the
-// result is the text of err. For nil it returns nil.
+// A marked error of Create does not prove that nothing was created; NotCreated does. The text of the result is the text
+// of err. For nil it returns nil.
 func NotFound(err error) error {
 	if err == nil {
 		return nil

@@ -42,35 +42,39 @@ type maybeCreated struct{ err error }
 func (e *maybeCreated) Error() string { return e.err.Error() }
 func (e *maybeCreated) Unwrap() error { return e.err }
 
-// EffectOf returns whether err shows that its request had an effect. For nil it returns
-// EffectUnknown. It never panics, and may be called concurrently.
+// EffectOf returns whether err shows that its request had an effect. For nil it returns EffectUnknown. It never panics,
+// and may be called concurrently.
 //
 // A mark decides: EffectNone for [NotCreated] and [AlreadyExists], EffectPossible for [MaybeCreated]. Of several marks
-// the outermost counts, and errors that the outermost mark wraps are not read. An error without a mark is read as
-// follows:
+// the outermost counts, and errors that the outermost mark wraps are not read.
 //
-//   - EffectNone if no connection was made, whatever the error wraps. Such an error is a *net.OpError of a dial, also
-//     to or by a proxy, or a *net.DNSError.
-//   - EffectNone if a connection was refused (ECONNREFUSED). EffectNone also if the TLS handshake failed in one of
-//     these ways: the client did not accept the certificate of the server, the server does not speak TLS, the server
-//     did not answer in time, or the server answered the first message of the handshake by an alert. Alerts about the
-//     certificate of the client are EffectPossible: in TLS 1.3 they arrive after the request was sent.
-//   - EffectPossible for a panic, any other *net.OpError, a deadline, a cancelled context, a
-//     connection that broke (also where net/http has only a text for that), an HTTP/2 stream
-//     that was reset.
-//   - The status of an HTTP response, as [IsRefused] finds it and also in an exported field Code: EffectNone for the
-//     400s except 408, 409, 425 and 499. EffectPossible for 408, 409, 425 and 499, and for the 200s, the 300s and the
-//     500s.
-//   - The code of a gRPC status, from a method GRPCStatus: EffectNone for InvalidArgument, NotFound, PermissionDenied,
-//     Unauthenticated, FailedPrecondition, OutOfRange, Unimplemented and ResourceExhausted. EffectPossible for all
-//     other codes, and for ResourceExhausted if a message was too large.
-//   - EffectPossible for a *url.Error of a request by another method than GET, HEAD, OPTIONS
-//     and TRACE, if nothing else is known. EffectUnknown if its text is one that net/http, an
-//     OAuth2 transport or client-go has for a request that was not sent.
-//   - EffectUnknown for everything else.
+// EffectNone without a mark:
 //
-// A client must not follow redirects in a create: an error of a connection that was not made
-// does not show whether an earlier request was served.
+//   - No connection was made: a *net.OpError of a dial, also to or by a proxy, or a *net.DNSError. What the error wraps
+//     does not matter.
+//   - A connection was refused (ECONNREFUSED).
+//   - The TLS handshake failed in one of these ways: the client did not accept the certificate of the server, the
+//     server does not speak TLS, the server did not answer in time, or the server answered the first message of the
+//     handshake by an alert.
+//   - The status of an HTTP response is one of the 400s except 408, 409, 425 and 499. EffectOf finds a status as
+//     [IsRefused] does, and also in an exported field Code.
+//   - The code of a gRPC status (method GRPCStatus) is InvalidArgument, NotFound, PermissionDenied, Unauthenticated,
+//     FailedPrecondition, OutOfRange, Unimplemented or ResourceExhausted.
+//
+// EffectPossible without a mark:
+//
+//   - a panic, any other *net.OpError, a deadline, or a cancelled context
+//   - a connection that broke (also where net/http has only a text for that), or an HTTP/2 stream that was reset
+//   - a TLS alert about the certificate of the client: in TLS 1.3 it arrives after the request was sent
+//   - the HTTP status 408, 409, 425, 499, and the 200s, the 300s and the 500s
+//   - any other code of gRPC, and ResourceExhausted if a message was too large
+//   - a *url.Error of a request by another method than GET, HEAD, OPTIONS and TRACE, if nothing else is known
+//
+// EffectUnknown is the result for all other errors. It is also the result for a *url.Error with a text that net/http,
+// an OAuth2 transport or client-go has for a request that was not sent.
+//
+// A client must not follow redirects in a create: an error of a connection that was not made does not show whether an
+// earlier request was served.
 //
 // If an error and the error it wraps have different effects, EffectPossible wins over EffectNone, and both win over
 // EffectUnknown. Joined errors are EffectPossible if one of them is, and EffectNone only if all of them are.

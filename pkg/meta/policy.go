@@ -145,12 +145,10 @@ func IsActionAllowed(o metav1.Object, action string) bool {
 	return ValidatePolicies(o) == nil && slices.Contains(allowedBy[policy], action)
 }
 
-// ShouldCreate reports whether the object's policies allow to create the
-// external resource.
+// ShouldCreate reports whether the policies of the object allow the creation of the external resource.
 func ShouldCreate(o metav1.Object) bool { return IsActionAllowed(o, ActionCreate) }
 
-// ShouldUpdate reports whether the object's policies allow to update the
-// external resource.
+// ShouldUpdate reports whether the policies of the object allow changes of the external resource.
 func ShouldUpdate(o metav1.Object) bool { return IsActionAllowed(o, ActionUpdate) }
 
 // ShouldDelete reports whether the policies of the object allow the deletion of the external resource. The deletion
@@ -174,8 +172,8 @@ func GetAdoptionPolicy(o metav1.Object) string {
 	return ""
 }
 
-// ShouldAdopt reports whether the annotation of the object allows to adopt an existing external resource without an
-// owner, whatever the state of the resource.
+// ShouldAdopt reports whether the annotation of the object allows the adoption of an existing external resource without
+// an owner, whatever the state of the resource.
 func ShouldAdopt(o metav1.Object) bool {
 	p := GetAdoptionPolicy(o)
 

@@ -21,13 +21,15 @@ import (
 )
 
 // EnqueueUsers returns a handler with which the controller of a managed kind watches a kind of configuration. The
-// argument named "of" is an empty object of the managed kind. The handler enqueues the objects that refer to a
-// configuration when the configuration is created, gets its finalizer or changes its spec. When the condition Connected
-// of the configuration becomes True after it was False, the handler enqueues only the objects whose condition Synced is
-// not True. An object without this condition counts as not synced. Objects that are synced wait for their next retry or
-// poll, so that they add no load to an external system that recovers. The handler enqueues objects with low priority.
-// Without the handler, all objects wait for their next retry or poll. The client should be the client of the manager,
-// which reads from a cache.
+// argument named "of" is an empty object of the managed kind. The client should be the client of the manager, which
+// reads from a cache.
+//
+// The handler enqueues the objects that refer to a configuration, with low priority, when the configuration is created,
+// gets its finalizer or changes its spec. Without the handler, all objects wait for their next retry or poll.
+//
+// When the condition Connected of the configuration becomes True after it was False, the handler enqueues only the
+// objects whose condition Synced is not True or missing. Synced objects wait for their next poll, so that they add no
+// load to an external system that recovers.
 //
 // EnqueueUsers returns an error if a kind is not registered in the scheme of the client.
 func EnqueueUsers(c client.Client, kinds Kinds, of User) (handler.EventHandler, error) {

@@ -8,13 +8,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// NewGlobalExponential returns a limiter that delays only items that have failed. After n reconciles without a Forget
-// in between, the next one is due baseDelay*2^(n-1) after the last, but at most maxDelay. Time that has passed since
-// the last one, for instance because of the backoff of a queue, counts.
+// NewGlobalExponential returns a limiter that delays only items that have failed. An item that was reconciled n times
+// since its last Forget is due baseDelay*2^(n-1) after the last reconcile, but at most maxDelay. Other delays since the
+// last reconcile, such as the backoff of a queue, count toward this time.
 //
 // The limiter of this name in provider-runtime delays an item more with every reconcile, also after a success. It
-// forgets an item only after a long time without use, and only when the item is used again. Here Forget takes effect
-// at once, and an item that is not used for 2*maxDelay is dropped.
+// forgets an item only after a long time without use, and only when the item is used again. Here Forget takes effect at
+// once, and an item that is not used for 2*maxDelay is dropped.
 func NewGlobalExponential(baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[any] {
 	return newExponential(baseDelay, maxDelay, clock.RealClock{})
 }

@@ -76,9 +76,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return result, err
 }
 
-// KeepBackOff wraps l, the limiter of the queue of r. Forget of the result has no effect for a request that r has
-// requeued. Otherwise the backoff of a failing object would restart each time r requeues it, because
-// controller-runtime calls Forget for a request with RequeueAfter.
+// KeepBackOff returns the limiter for the queue of r. The returned limiter is l, except that its Forget ignores a
+// request that r has requeued. controller-runtime calls Forget for each request with RequeueAfter. Without KeepBackOff,
+// the backoff of a failing object would therefore restart each time r requeues the object.
 func (r *Reconciler) KeepBackOff(
 	l workqueue.TypedRateLimiter[reconcile.Request],
 ) workqueue.TypedRateLimiter[reconcile.Request] {

@@ -216,7 +216,8 @@ type AccessDetailer interface {
 	AccessRequest(ctx context.Context, request reconcile.Request, id string) (*clustersv1alpha1.AccessRequest, error)
 }
 
-// An AccessWatcher is a ClusterAccessProvider that watches access.
+// An AccessWatcher is a ClusterAccessProvider that has sources of events. The controller requeues an object when one of
+// the sources reports that the access of the object has changed.
 type AccessWatcher interface {
 	// AccessSources returns sources that requeue the objects whose access has changed.
 	AccessSources() []source.Source

@@ -10,11 +10,11 @@
 //		...
 //	})
 //
-// A Schedule describes one run. It names a scenario, a class of external system, and the faults. A scenario is the life
-// of one or two objects without faults. A class is the property of an external system that makes a creation safe to
-// repeat. A Schedule fits on one line and determines the run: two runs of one schedule are identical. Faultless returns
-// a schedule without faults for each scenario and class. An Explorer injects every single fault at every boundary of a
-// scenario, and combinations of faults. Every run has to satisfy all Properties; a Result has the violated ones.
+// A Schedule describes one run on one line: a scenario, a class of external system, and the faults. Two runs of the
+// same Schedule are identical. A scenario is the life of one or two objects without faults. A class says why a creation
+// in the external system may be repeated safely. Faultless returns a schedule without faults for each scenario and
+// class. An Explorer injects every single fault at every boundary of a scenario, and combinations of faults. Every run
+// has to satisfy all Properties; a Result has the violated ones.
 //
 // Authors of clients of external systems use package conformance, which runs its scenarios in this simulator.
 package sim

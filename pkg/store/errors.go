@@ -57,5 +57,5 @@ func (e *EntryError) Error() string {
 // Unwrap returns the cause.
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// Is matches ErrUndecodable.
+// Is reports whether target is ErrUndecodable.
 func (e *EntryError) Is(target error) bool { return target == ErrUndecodable }

@@ -85,9 +85,9 @@ func (n Notification[T]) Type() DeltaType { return typeOf(n.Op, n.Old) }
 // its snapshot. A key that is missing in a snapshot or a list counts as deleted only after a live read has not found it
 // either.
 //
-// If the store was created again or restored from a backup, or if too many keys are missing at once, the missing
-// objects were lost and not deleted. The informer holds the keys of lost objects. Handlers are not notified of a held
-// key until its object exists again, the store reports its deletion, or Release is called.
+// Missing objects count as lost, not as deleted, if the store was created again or restored from a backup, or if too
+// many keys are missing at once. The informer holds the keys of lost objects. It notifies handlers of a held key only
+// when its object exists again, the store reports its deletion, or Release is called.
 //
 // Use NewInformer; the zero value is not usable. Its methods may be called concurrently, before and after Start.
 type Informer[T Object] struct {

@@ -47,8 +47,9 @@ type Metadata struct {
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// An Owner names the object that another object was created for, with the state of the owner's store at that time. A
-// garbage collector uses its epoch and revision to distinguish a deleted owner from one that was lost with its store.
+// An Owner is a reference to the object for which another object was created. It has the epoch and the revision that
+// the store of the owner had at that time. A garbage collector uses the two values to distinguish a deleted owner from
+// an owner that was lost with its store.
 type Owner struct {
 	// Kind and Key identify the owner.
 	Kind string `json:"kind"`
@@ -76,7 +77,7 @@ func Absent[T Object](obj T) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// DeepCopy returns a copy that shares no memory that a caller may change.
+// DeepCopy returns a deep copy, which the caller may modify.
 func (m *Metadata) DeepCopy() *Metadata {
 	if m == nil {
 		return nil

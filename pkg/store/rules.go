@@ -47,7 +47,7 @@ type Change struct {
 	Remove bool
 }
 
-// None returns whether there is nothing to do.
+// None reports whether the Change needs no write.
 func (c Change) None() bool { return c.Value == nil && !c.Remove }
 
 // Create returns the value of a new object.

@@ -9,9 +9,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Owns returns whether the marks of an object in Kubernetes name the primary with the key. It ignores the epoch of the
-// store. If a primary was restored after its store was lost, it thus owns the objects that were created for it before.
-// For objects in stores see Metadata.Owners.
+// Owns reports whether the marks of an object in Kubernetes name the primary with the key. It ignores the epoch of the
+// store. A primary that was restored after the loss of its store therefore owns the objects that were created for it
+// before. For objects in stores see Metadata.Owners.
 func (c *Controller[T]) Owns(obj metav1.Object, key string) bool {
 	owner, err := c.opts.Marks.Owner(obj)
 

@@ -72,9 +72,9 @@ type external struct{ source source.TypedSource[Request] }
 
 func (e external) bind(context.Context, binding) (bound, error) { return bound{source: e.source}, nil }
 
-// Evidence adds owner references of objects that the controller neither watches nor deletes. The controller checks
-// these references when a primary is missing. The function returns the owners of all such objects for the key. If one
-// of the owners was in another store, the primary counts as lost and not as deleted. An error is retried.
+// Evidence adds owner references to the check of a missing primary. It is for objects that the controller neither
+// watches nor deletes. The function returns the owners of all these objects for the key of the primary. If one of the
+// owners was in another store, the primary counts as lost and not as deleted. An error is retried.
 func Evidence(owners func(ctx context.Context, key string) ([]store.Owner, error)) Dependency {
 	return evidence(owners)
 }

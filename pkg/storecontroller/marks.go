@@ -133,8 +133,8 @@ func annotationOrLabel(obj metav1.Object, key string) string {
 	return obj.GetLabels()[key]
 }
 
-// Selector matches objects with marks for the primary. It does not match marks with the former prefix. An empty key
-// matches the marks of all primaries of the kind.
+// Selector returns a selector for objects whose marks name the primary with the kind and the key. The selector does not
+// match marks with the former prefix. With an empty key it matches the marks of all primaries of the kind.
 func (m Marks) Selector(kind, key string) labels.Selector {
 	set := labels.Set{m.KindKey(): labelValue(kind)}
 	if key != "" {
@@ -174,7 +174,7 @@ func SetOwner(obj metav1.Object, kind, key string) {
 	Marks{Prefix: FormerMarkPrefix}.Set(obj, store.Owner{Kind: kind, Key: key})
 }
 
-// OwnerSelector matches objects that SetOwner has marked. The marks have FormerMarkPrefix.
+// OwnerSelector returns a selector for objects that SetOwner has marked. The marks have FormerMarkPrefix.
 //
 // Deprecated: use Marks.Selector, or OwnerSelector of package controllerruntime.
 func OwnerSelector(kind, key string) labels.Selector {

@@ -46,10 +46,9 @@ type Fleet[N ~string] struct {
 
 // NewFleet returns a Fleet, which runs one syncer for each virtual cluster. The function newSyncer creates the syncer
 // of one virtual cluster from a RegisterContext. In this context, the suffix of host names and the target namespace are
-// the name of the virtual cluster. The function newSyncer may change the context before it uses the context.
+// the name of the virtual cluster. The function newSyncer may first change the context.
 //
-// The caller starts the host cluster. The cache of the host must contain the namespaces of the host
-// objects.
+// The caller starts the host cluster. The cache of the host must contain the namespaces of the host objects.
 func NewFleet[N ~string](
 	host cluster.Cluster, newSyncer func(name N, ctx *synccontext.RegisterContext) (Syncer, error),
 ) *Fleet[N] {

@@ -119,8 +119,8 @@ func (c *Connector[T]) EnqueueUsers() handler.EventHandler {
 }
 
 // ForgetDeleted returns a handler of the managed kind for managed.WithWatch. The manager counts each object that uses a
-// cluster as a user of it, and the handler ends that when the object is deleted. It is needed for objects whose policy
-// orphaned their external resource: without the handler, the manager still counts them as users after their deletion.
+// cluster as a user of the cluster. When an object is deleted, the handler removes it from the users. Objects whose
+// policy orphans their external resource need the handler, because the Connector does not see their deletion.
 func (c *Connector[T]) ForgetDeleted() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {

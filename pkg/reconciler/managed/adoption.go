@@ -22,21 +22,21 @@ func WithAdoptionPolicy(policy string) ReconcilerOption {
 }
 
 // WithAllowedAdoptionPolicies sets which adoption policies the annotation of an object may name. The policies are
-// AdoptionPolicy values of package meta. Any other value is an error, see [NewReconciler]. AdoptionPolicyNever and
-// the policy of [WithAdoptionPolicy] are always allowed.
+// AdoptionPolicy values of package meta. Any other value is an error, see [NewReconciler]. AdoptionPolicyNever and the
+// policy of [WithAdoptionPolicy] are always allowed.
 //
-// By default all policies are allowed, but AdoptionPolicyForce is restricted. A namespaced object then takes over
-// only a resource that is known to belong to an object of the same namespace, see [ExternalObservation]. A
-// cluster-scoped object takes over only a resource whose [Stamp] has the kind and the name of the object, with any
-// UID and cluster. The restriction also applies if [WithAdoptionPolicy] sets AdoptionPolicyForce. If
-// AdoptionPolicyForce is given here, an object takes over any resource.
+// By default all policies are allowed, but AdoptionPolicyForce is restricted, also if [WithAdoptionPolicy] sets it. A
+// namespaced object then takes over only a resource whose owner is an object of the same namespace, see
+// [ExternalObservation]. A cluster-scoped object takes over only a resource whose [Stamp] has the kind and the name of
+// the object, with any UID and cluster. If policies contains AdoptionPolicyForce, there is no restriction: an object
+// takes over any resource.
 //
-// The reconciler leaves a resource alone if only a disallowed policy would take it over. A condition of the object
-// says so.
+// The reconciler leaves a resource alone if only a disallowed policy would take it over. A condition of the object says
+// so.
 //
 // A user who may edit an object can set its external name to the name of any resource that the credentials reach. This
-// option prevents such a takeover where clients can determine owners. Where clients cannot determine owners, also give
-// WithAdoptionPolicy(meta.AdoptionPolicyNever).
+// option prevents a takeover of that resource if the client can determine its owner. If the client cannot determine
+// owners, also give WithAdoptionPolicy(meta.AdoptionPolicyNever).
 func WithAllowedAdoptionPolicies(policies ...string) ReconcilerOption {
 	return func(r *Reconciler) {
 		r.allowedAdoptionPolicies, r.adoption.Listed = policies, map[lifecycle.Adoption]bool{}

@@ -39,17 +39,15 @@ type Connection struct {
 }
 
 // WithLimits limits the rate of the calls over each connection. The set adapts the rate to what the external system
-// accepts. It admits no call while the system is down or rejects the credentials. Give the same set to all
-// reconcilers of a provider, and to providerconfig.WithLimits, which shows the state of each connection. The default
-// is no limits.
+// accepts. It admits no call while the system is down or rejects the credentials. Give the same set to all reconcilers
+// of a provider, and to providerconfig.WithLimits, which shows the state of each connection. The default is no limits.
 //
-// If a call would have to wait for more than a moment, the reconciler does not make it. The pass ends, and the object
-// is requeued with its priority. A failure of the whole connection is not reported on each object. Only objects for
-// which a user waits report the failure.
+// The reconciler makes no call that would have to wait for more than a moment. Instead the pass ends, and the object is
+// requeued with its priority. A failure of the whole connection is reported only on objects for which a user waits.
 //
-// Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. If Connect
-// fails because of the connection, the failure counts as a failed call. Its connection is the connection of the
-// ProviderConfig that the object refers to.
+// Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. A Connect that
+// fails because of the connection counts as a failed call over the connection of the ProviderConfig that the object
+// refers to.
 func WithLimits(set *gates.Set) ReconcilerOption {
 	return func(r *Reconciler) { r.limits = set }
 }

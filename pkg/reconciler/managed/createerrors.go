@@ -25,11 +25,11 @@ func WithStrictCreateErrors() ReconcilerOption {
 	return func(r *Reconciler) { r.strictCreateErrors = true }
 }
 
-// WithCreateErrorsAsFailures has no effect in any class, also not together with [WithStrictCreateErrors].
+// WithCreateErrorsAsFailures has no effect, in no class and with no other option.
 //
-// Deprecated: Remove this option. Kinds of class Opaque now have its behavior by default, with one exception. An
-// error after which something may have been created, such as an HTTP status of 500 or above, was a failure with this
-// option. Now the object waits for its user after such an error.
+// Deprecated: Remove this option. Kinds of class Opaque now have its behavior by default, with one exception. The
+// exception is an error after which something may have been created, such as an HTTP status of 500 or above. With this
+// option such an error was a failure. Now the object waits for its user.
 func WithCreateErrorsAsFailures() ReconcilerOption { return func(*Reconciler) {} }
 
 // createFailed reports whether Create is assumed to have created nothing, given its error. If it is assumed only

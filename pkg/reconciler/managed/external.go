@@ -41,31 +41,33 @@ type TypedExternalConnectDisconnector[T resource.Managed] interface {
 // Calls should not block for long: all calls of a pass share one deadline (see [WithTimeout]). Calls must be
 // idempotent. Delete must not return an error if the resource does not exist or is being deleted already.
 //
-// If Create finds the name in use, it returns [external.AlreadyExists]. The reconciler then observes again and
-// decides by the owner. Other errors of package external tell the reconciler more than a plain error does:
+// If Create finds the name in use, it returns [external.AlreadyExists]. The reconciler then observes again and decides
+// by the owner. Other errors of package external tell the reconciler more than a plain error does:
 //
 //   - external.Terminal: a retry is useless until something changes.
 //   - external.NotCreated: Create had no effect.
-//   - external.MaybeCreated: Create may have had an effect. If a Create sends several requests, it marks the errors
-//     of all but the first.
+//   - external.MaybeCreated: Create may have had an effect. If a Create sends several requests, it marks the errors of
+//     all but the first.
 //   - external.NotFound: the resource does not exist. Any call may return it.
 //   - external.InProgress: the system accepted the call, and the operation continues. Observe receives its handle.
 //   - external.RetryAfter: the reconciler retries after the given delay.
 //   - external.Throttled, external.Unauthorized and external.Unavailable: the whole connection fails.
 //
-// A client may also be a [CreationRecoverer], a [BackendIdentifier], a [ConnectionDescriber] or an [ExternalLister]. If
-// it is an [ExternalDisconnecter], it is disconnected at the end of the pass, before the connecter. A client that wraps
-// another client needs a method Unwrap() any that returns the wrapped client. Without the method the reconciler does
-// not find the optional interfaces of the wrapped client. A wrapper of a typed lister has to forward the list methods
-// itself.
+// A client may implement optional interfaces: [CreationRecoverer], [BackendIdentifier], [ConnectionDescriber],
+// [ExternalLister] and [ExternalDisconnecter]. Disconnect of a client is called at the end of the pass, before
+// Disconnect of the connecter.
 //
-// A call may change the status of the managed resource. The reconciler writes the status once, at the end of the
-// pass, if it has changed. Error texts are redacted and limited to 1 KiB before they are shown.
+// A client that wraps another client needs a method Unwrap() any that returns the wrapped client. The reconciler uses
+// the method to find the optional interfaces of the wrapped client. The list methods of a typed lister are not found in
+// this way: the wrapper has to forward them.
 //
-// A client adds annotations with meta.AddAnnotations. If the client no longer needs one of its annotations, the client
-// sets the value of the annotation to the empty string. The reconciler restores any annotation or finalizer that a call
-// removes, and any change of its own annotations. The exception is the external name: a client may change it, but not
-// to the empty string.
+// A call may change the status of the managed resource. The reconciler writes the status once, at the end of the pass,
+// if it has changed. Error texts are redacted and limited to 1 KiB before they are shown.
+//
+// A client adds annotations with meta.AddAnnotations. To remove one of its annotations, the client sets the value to
+// the empty string. The reconciler restores any annotation or finalizer that a call removes, and any change of the
+// reconciler's own annotations. The exception is the external name: a client may change it, but not to the empty
+// string.
 type ExternalClient = TypedExternalClient[resource.Managed]
 
 // A TypedExternalClient is an [ExternalClient] for one Go type of managed resource. Its methods receive that type and

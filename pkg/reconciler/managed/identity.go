@@ -15,8 +15,8 @@ import (
 )
 
 // A BackendIdentifier is an [ExternalClient] that knows the identity of its external system, such as the account,
-// project or cluster. The identity does not depend on the address. The reconciler stores it in the object when the
-// object creates or adopts a resource.
+// project or cluster. The identity does not depend on the address. When an object creates or adopts a resource, the
+// reconciler stores the identity in the object.
 //
 // If the client later connects to another system, the reconciler makes no call until the user allows the change.
 // Otherwise "not found" in the wrong system would count as the absence of the resource.

@@ -16,11 +16,11 @@ import (
 type ExternalLister = TypedExternalLister[resource.Managed]
 
 // A TypedExternalLister is a [TypedExternalClient] that can list the resources of its connection. With
-// [WithBulkObservation], objects that only need to be observed share such a list.
+// [WithBulkObservation], objects that only need to be observed are observed from one list.
 //
 // The reconciler trusts that a listed resource exists. It does not trust that a resource missing from the list does not
 // exist. It observes an object alone if its resource is missing from the list, differs, belongs to another owner or is
-// incomplete. A list with missing, repeated or unrelated items, or an interrupted list, costs additional calls but
+// incomplete. An interrupted list, or a list with missing, repeated or unrelated items, costs additional calls but
 // causes no wrong decision.
 type TypedExternalLister[T resource.Managed] interface {
 	// ListPage returns the page of a continue token. The empty token means the first page. The reconciler calls ListPage

@@ -206,7 +206,7 @@ func WithRecorder(er event.Recorder) ReconcilerOption {
 }
 
 // WithThrottledRecorder sets the recorder of warnings. The default is the recorder of [WithRecorder]. With any
-// recorder, the reconciler emits a warning when it becomes true, and not again while it stays true.
+// recorder, the reconciler emits a warning when its cause begins, and not again while the cause lasts.
 func WithThrottledRecorder(er event.Recorder) ReconcilerOption {
 	return func(r *Reconciler) { r.warningRecorder = er }
 }

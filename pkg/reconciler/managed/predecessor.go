@@ -14,26 +14,26 @@ import (
 )
 
 // WithPredecessor names the annotation domain of the runtime that reconciled the objects before this one, such as
-// "crossplane.io". The reconciler then respects the annotations of that runtime:
+// "crossplane.io". That runtime is the predecessor. The reconciler then respects the annotations of the predecessor:
 //
 //   - DOMAIN/paused: "true" pauses the object, as [meta.AnnotationKeyReconciliationPaused] does. It has no effect if
-//     [meta.AnnotationKeyReconciliationPaused] has a value. To resume, set [meta.AnnotationKeyReconciliationPaused]
-//     to "false", or remove both annotations.
-//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count as the annotations of
-//     this runtime, if this runtime has recorded no creation of the object. The first write stores them under the
-//     keys of this runtime.
-//   - DOMAIN/external-create-succeeded may show that the predecessor has created another resource since. That is the
-//     case if the annotation is later than the last creation of this runtime, and DOMAIN/external-name differs from the
-//     external name here. If no resource is found under the name here, a user has to choose one of the two names.
-//     Before that, the reconciler creates nothing and ends no deletion. If the user chooses the name of the
-//     predecessor, the object takes over the annotations of that creation.
+//     [meta.AnnotationKeyReconciliationPaused] has a value. To resume, set [meta.AnnotationKeyReconciliationPaused] to
+//     "false", or remove both annotations.
+//   - DOMAIN/external-name and DOMAIN/external-create-pending, -succeeded and -failed count as the annotations of this
+//     runtime, if this runtime has recorded no creation of the object. The first write stores them under the keys of
+//     this runtime.
+//   - DOMAIN/external-create-succeeded may show that the predecessor ran again and created another resource. It shows
+//     this if it is later than the last creation of this runtime, and DOMAIN/external-name differs from the external
+//     name here. If no resource is found under the name here, a user has to choose one of the two names. Until then,
+//     the reconciler creates nothing and ends no deletion. If the user chooses the name of the predecessor, the object
+//     takes over the annotations of that creation.
 //
 // The annotations of the predecessor stay on the object, so that the predecessor finds them after a rollback.
 // [WithRetiredAnnotations] removes them.
 //
 // Give the option once for each predecessor. A pause by any predecessor counts. Names and records of creations are
-// taken from the first predecessor that has left any. A domain in which this runtime stores its own annotations is an
-// error, see [NewReconciler].
+// taken from the first predecessor whose annotations the object has. A domain in which this runtime stores its own
+// annotations is an error, see [NewReconciler].
 func WithPredecessor(domain string) ReconcilerOption {
 	return func(r *Reconciler) { r.predecessors = append(r.predecessors, domain) }
 }

@@ -27,11 +27,12 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A ConnectionPublisher publishes the details with which users connect to an external resource. It must be idempotent.
-// It returns whether it changed anything.
+// A ConnectionPublisher publishes the details with which users connect to an external resource. Its method must be
+// idempotent, and returns whether it changed anything.
 //
-// The reconciler calls it when the details differ from the details that were published last. The reconciler compares
-// with its memory and the status of the object, so it may call the publisher although nothing differs.
+// The reconciler calls the publisher when the details differ from the details that were published last. The reconciler
+// compares with its memory and the status of the object. After a restart it may call the publisher although nothing
+// differs.
 type ConnectionPublisher interface {
 	PublishConnection(ctx context.Context, mg resource.Managed, details ConnectionDetails) (published bool, err error)
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // Behind makes this server pass its requests to another server through the client c. The other server has to be empty,
-// and nothing else may write to it. Each change that a request makes in the other server is also recorded here. A
-// simulation of this server is thus a simulation of the other one. Lists are answered from the recorded changes.
+// and nothing else may write to it. This server records each change that a request makes in the other server, and
+// answers lists from this record.
 func (s *Server) Behind(c client.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

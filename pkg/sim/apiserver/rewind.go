@@ -7,9 +7,9 @@ import (
 )
 
 // Rewind undoes the last writes, as a restore of etcd without a revision bump does. Versions continue from the restored
-// version. UIDs are not reused. The undone writes appear in Changes with the restored version. As with a real server, a
-// new list shows them, and a real watch would not send them. Rewind returns the names of the clients whose writes were
-// undone, except for writes that removed an object.
+// version. UIDs are not reused. Changes gets a change with the restored version for each object that is different. A
+// real API server sends no events about a restore: only a new list shows the restored objects. Rewind returns the names
+// of the clients whose writes were undone, except for writes that removed an object.
 func (s *Server) Rewind(writes int) (by []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

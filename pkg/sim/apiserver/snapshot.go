@@ -22,16 +22,17 @@ func (s *Server) Snapshot() Snapshot {
 	return Snapshot{objects: s.objects, last: s.last, uids: s.uids, names: s.names, log: s.log[:n:n]}
 }
 
-// Restore makes the server continue from a Snapshot of its own, or of another server of the same Memory. All later
-// changes are discarded. Drop and Behind stay in effect, and a server behind is not restored.
+// Restore makes the server continue from a Snapshot of this server, or of another server of the same Memory. All later
+// changes are discarded. Drop and Behind stay in effect. If the server is behind another one, Restore does not restore
+// the other one.
 func (s *Server) Restore(to Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects, s.shared, s.last, s.uids, s.names, s.log = to.objects, true, to.last, to.uids, to.names, to.log
 }
 
-// Skip returns the UID for the next created object, and advances it. It is for a caller that does not create the
-// object, because the next restored Snapshot has it.
+// Skip returns the UID that the next created object would get, and uses it up. Call it instead of a creation if a
+// Snapshot that is restored next already contains the created object.
 func (s *Server) Skip() types.UID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -58,8 +58,8 @@ func SetOwner(obj metav1.Object, kind, key string) {
 	marks().Set(obj, store.Owner{Kind: kind, Key: key})
 }
 
-// OwnerSelector matches the objects that SetOwner or Runtime.SetOwner has marked with the primary. An empty key matches
-// the objects of all primaries of the kind.
+// OwnerSelector returns a selector for the objects that SetOwner or Runtime.SetOwner has marked with the primary. With
+// an empty key the selector matches the objects of all primaries of the kind.
 func OwnerSelector(kind, key string) labels.Selector { return marks().Selector(kind, key) }
 
 // running returns the controller, or nil before Run.

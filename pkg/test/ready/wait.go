@@ -16,15 +16,16 @@ import (
 // enough is how often an object has to fail with the same error in a row until Wait gives up.
 const enough = 5
 
-// Wait waits until the condition Ready of obj is True. It reads obj from kube, again and again, so that obj has the
-// last state that was read. It fails the test when the budget of the test is over, see package wait. It fails the test
-// earlier in two cases:
+// Wait waits until the condition Ready of obj is True. It reads obj from kube repeatedly, and obj has the last state at
+// the end. It fails the test when the budget of the test is over, see package wait. It fails the test earlier in two
+// cases:
 //
 //   - The condition Stalled of obj is True for the current generation.
 //   - During the call, the reconciler of obj returns the same error five times in a row, and Synced is False. The Log
 //     counts these errors.
 //
-// If the test has just corrected what stalled the object, wait for that first, with wait.Until.
+// After the test has corrected the cause of a stalled object, first wait with wait.Until until Stalled is no longer
+// True.
 //
 // The failure message has the conditions of obj, the last Warning events about obj, and the last lines of log. Wait
 // prints neither the spec nor a Secret. If log is nil, there are no lines, and errors are not counted. Call Wait from

@@ -26,10 +26,11 @@ const (
 	Failed    = "failed"
 )
 
-// MarkPending records an attempt to create as pending. A runtime that reads only times must see that this attempt is
-// later than the last result. So the pending time is at least one second later than the time of the last result; one
-// second is the precision of these times. It is also later than the last pending time, even if the clock went back,
-// so that a repeated attempt is visible.
+// MarkPending records an attempt to create as pending, with its time.
+//
+// Other runtimes read only the times, which have a precision of one second. For these runtimes the pending time is at
+// least one second later than the time of the last result. It is also later than the last pending time, even if the
+// clock went back, so that a repeated attempt is visible.
 func MarkPending(mg resource.Managed, attempt string, now time.Time) {
 	for _, before := range []time.Time{meta.GetExternalCreateSucceeded(mg), meta.GetExternalCreateFailed(mg),
 		meta.GetExternalCreatePending(mg)} {

@@ -11,7 +11,7 @@ import (
 )
 
 // At returns a context with a deadline, like context.WithDeadline. Until Done is called, the context has no timer, and
-// does not register with its parent. Without a timer, too, Deadline and Err are correct by the clock of the process.
+// does not register with its parent. Deadline and Err are also correct without a timer, by the clock of the process.
 //
 // If the context ends for two reasons, and neither Done nor Err was called in between, Err may return the second
 // reason. It does so only if the second reason is the end of the parent.

@@ -64,10 +64,12 @@ type Listing struct {
 
 // Lookup returns how to observe an object that only needs to be observed.
 //
-// A list serves the object if the list is complete and fresh, and began after the last event of the object. The first
-// object of each round of polls begins a list, if the connection has more objects than the list probably has pages. The
-// list expires at the end of its round. So objects whose polls AlignPoll has aligned find no list of an earlier round,
-// and no list that was made for a few objects.
+// A list serves the object if three conditions hold. The list is complete. The list is not older than the cache allows.
+// The list began after the last observation, change and notification of the object's resource.
+//
+// The first object of each round of polls begins a list, if the connection has more objects than the list probably has
+// pages. The list expires at the end of its round. Objects whose polls AlignPoll has aligned therefore find no list of
+// an earlier round, and no list that was made for a few objects.
 func (r *Cache) Lookup(p *Member, now time.Time) Lookup {
 	if r.round <= 0 {
 		return Lookup{}
@@ -186,12 +188,12 @@ func (t *Listing) Return() {
 	t.list.busy = false
 }
 
-// AlignPoll returns when to poll an object, so that all objects of a connection use the same list. AlignPoll takes the
-// last round of the connection that begins before due+tolerance, and returns the beginning of that round plus a small
-// jitter. The argument random is in [0,1) and determines the jitter.
+// AlignPoll returns when to poll an object, so that all objects of a connection use the same list. The result is the
+// beginning of a round plus a small jitter. The round is the last round of the connection that begins before
+// due+tolerance. The argument random is in [0,1) and determines the jitter.
 //
-// If no such round begins after now, or the connection has too few objects for a list, AlignPoll returns due and
-// false. If the last list has failed, AlignPoll spreads the objects of the connection again.
+// If no such round begins after now, or the connection has too few objects for a list, AlignPoll returns due and false.
+// If the last list has failed, AlignPoll adds a large jitter to due, so that the objects are not polled all at once.
 func (r *Cache) AlignPoll(connection string, now, due time.Time, tolerance time.Duration,
 	random float64) (at time.Time, ok bool) {
 	r.mu.Lock()

@@ -2,8 +2,8 @@
 // with Of, and with StatusOf for the part that the status subresource stores. All functions are pure, and may be called
 // concurrently.
 //
-// A pass compares the status before and after it. Nearly always only conditions differ, so most of the package avoids
-// to encode the rest of a status again.
+// A pass compares the status at its beginning with the status at its end. Nearly always only conditions differ. Most of
+// the package avoids encoding the other fields of a status again.
 package objectjson
 
 import (
@@ -49,8 +49,9 @@ type Status struct {
 	Conditions []commonv1.Condition
 }
 
-// StatusOf returns the status of an object as JSON. Usually most of it are conditions, whose JSON is the same except
-// for their times. So it encodes and decodes only the rest, which takes a fraction of the time.
+// StatusOf returns the status of an object as JSON. It encodes and decodes only the fields besides the conditions,
+// which takes a fraction of the time: in most objects the conditions are the larger part, and their JSON differs only
+// in times.
 func StatusOf(mg resource.Managed) (Status, error) {
 	field, err := statusField(mg)
 	rest, conditions, ok := apart(field)
