@@ -8,6 +8,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,9 +55,15 @@ func because[R any](result R, why Reason, parts ...part) Explanation[R] {
 }
 
 // under returns the explanation of a decision that another decision has called, with the parts that hold of the
-// condition of that call.
+// condition of that call. A fact of both is there once.
 func (e Explanation[R]) under(parts ...part) Explanation[R] {
-	e.Reason.Facts = append(holding(parts), e.Reason.Facts...)
+	facts := holding(parts)
+	for _, fact := range e.Reason.Facts {
+		if !slices.Contains(facts, fact) {
+			facts = append(facts, fact)
+		}
+	}
+	e.Reason.Facts = facts
 
 	return e
 }

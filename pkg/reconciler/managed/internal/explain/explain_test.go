@@ -23,22 +23,27 @@ func everyCombination[F any](t *testing.T, visit func(F)) {
 	t.Helper()
 	var facts F
 	value := reflect.ValueOf(&facts).Elem()
-	combinations := 1
-	for i := range value.NumField() {
-		combinations *= statesOf(t, value.Field(i).Type())
+	limits, choice := make([]int, value.NumField()), make([]int, value.NumField())
+	for i := range limits {
+		limits[i] = statesOf(t, value.Field(i).Type())
 	}
-	for choice := range combinations {
-		for i := range value.NumField() {
-			field := value.Field(i)
-			n := statesOf(t, field.Type())
-			if field.Kind() == reflect.Bool {
-				field.SetBool(choice%n == 1)
-			} else {
-				field.SetInt(int64(choice % n))
-			}
-			choice /= n
-		}
+	for at := 0; at < len(limits); {
 		visit(facts)
+		for at = 0; at < len(limits); at++ { // the next combination, as an odometer shows it
+			choice[at] = (choice[at] + 1) % limits[at]
+			if set(value.Field(at), choice[at]); choice[at] > 0 {
+				break
+			}
+		}
+	}
+}
+
+// set gives a fact its state.
+func set(fact reflect.Value, state int) {
+	if fact.Kind() == reflect.Bool {
+		fact.SetBool(state == 1)
+	} else {
+		fact.SetInt(int64(state))
 	}
 }
 
@@ -56,33 +61,37 @@ func statesOf(t *testing.T, fact reflect.Type) int {
 	}
 }
 
+// maxReason is the maximum length of the text of a reason, in bytes.
+const maxReason = 512
+
 // explains checks for each combination of the facts that the explanation has the result of the decision, and that its
-// text is one short line. It returns the explained cases of each decision.
+// text is short. It returns the texts of the explained cases of each decision, one for each case.
 func explains[F any, R comparable](t *testing.T, decide func(F) R, explain func(F) Explanation[R],
-	name func(R) string) map[string]map[int]bool {
+	name func(R) string) map[string]map[int]string {
 	t.Helper()
-	cases := map[string]map[int]bool{}
-	checked := map[string]bool{}
+	texts := map[string]map[int]string{}
 	everyCombination(t, func(f F) {
-		why := explain(f)
-		if want := decide(f); why.Result != want || why.Reason.Result != name(want) {
-			t.Fatalf("%v (%s) is explained, want %s with %+v", why.Result, why.Reason.Result, name(want), f)
+		why, want := explain(f), decide(f)
+		reason := why.Reason
+		if why.Result != want || reason.Result != name(want) {
+			t.Fatalf("%v (%s) is explained, want %s with %+v", why.Result, reason.Result, name(want), f)
 		}
-		if cases[why.Reason.Decision] == nil {
-			cases[why.Reason.Decision] = map[int]bool{}
+		if texts[reason.Decision] == nil {
+			texts[reason.Decision] = map[int]string{}
 		}
-		cases[why.Reason.Decision][why.Reason.Case] = true
-		text := why.Reason.String()
-		if checked[text] {
-			return
+		if texts[reason.Decision][reason.Case] == "" {
+			texts[reason.Decision][reason.Case] = reason.String()
 		}
-		checked[text] = true
-		if len(text) > 512 || strings.ContainsAny(text, "\n\t`") || !strings.HasSuffix(text, ").") {
-			t.Errorf("%q is no short line that ends with a full stop", text)
+		length := len(" (case 10 of : ).") + len(reason.Says) + len(reason.Decision)
+		for _, fact := range reason.Facts {
+			length += len(", ") + len(fact)
+		}
+		if length > maxReason {
+			t.Fatalf("%q is longer than %d bytes", reason.String(), maxReason)
 		}
 	})
 
-	return cases
+	return texts
 }
 
 // conclusions are the names of the conclusions.
@@ -97,20 +106,20 @@ var conclusions = map[lifecycle.Conclusion]string{
 func TestExplanationsAreTheDecisions(t *testing.T) {
 	for _, stage := range []struct {
 		name    string
-		explain func(t *testing.T) map[string]map[int]bool
+		explain func(t *testing.T) map[string]map[int]string
 		cases   map[string]int // that end in a result
 	}{
-		{"Admit", func(t *testing.T) map[string]map[int]bool {
+		{"Admit", func(t *testing.T) map[string]map[int]string {
 			t.Helper()
 
 			return explains(t, lifecycle.Admit, Admit, lifecycle.Admission.String)
 		}, map[string]int{"Admit": 10}},
-		{"Decide", func(t *testing.T) map[string]map[int]bool {
+		{"Decide", func(t *testing.T) map[string]map[int]string {
 			t.Helper()
 
 			return explains(t, lifecycle.Decide, Decide, lifecycle.Action.String)
 		}, map[string]int{"observing": 4, "deleting": 1, "removing": 7, "removed": 6, "existing": 7, "missing": 5}},
-		{"Conclude", func(t *testing.T) map[string]map[int]bool {
+		{"Conclude", func(t *testing.T) map[string]map[int]string {
 			t.Helper()
 
 			return explains(t, lifecycle.Conclude, Conclude, func(c lifecycle.Conclusion) string { return conclusions[c] })
@@ -120,6 +129,11 @@ func TestExplanationsAreTheDecisions(t *testing.T) {
 			got := map[string]int{}
 			for decision, cases := range stage.explain(t) {
 				got[decision] = len(cases)
+				for _, text := range cases {
+					if strings.ContainsAny(text, "\n\t`") || !strings.HasSuffix(text, ").") {
+						t.Errorf("%q is not a line that ends with a full stop", text)
+					}
+				}
 			}
 			if !reflect.DeepEqual(got, stage.cases) {
 				t.Errorf("cases that explain a combination of facts: %v, want %v", got, stage.cases)
@@ -143,7 +157,12 @@ func TestReason(t *testing.T) {
 			"An earlier create may have succeeded, and another one could lead to a second resource: a user has to resolve " +
 				"that (case 2 of missing: Attempt is Superseded).",
 		},
-		"a decision of another object": {
+		"a part of two conditions once": {
+			lifecycle.Facts{},
+			"Observe is called, unless a list that other objects share can be used (case 1 of observing: " +
+				"Presence is Unobserved).",
+		},
+		"a decision of another function": {
 			lifecycle.Facts{
 				Object: lifecycle.HasFinalizer, Presence: lifecycle.Listed, UpToDate: true, MayUpdate: true,
 			},
