@@ -215,7 +215,8 @@ func TestEveryDecisionIsLogged(t *testing.T) {
 	})
 	lines = nil
 	w.pass()
-	paused := "action Pause because A paused object is not reconciled, even if it is being deleted (case 6 of Admit: Paused)."
+	const paused = "action Pause because A paused object is not reconciled, even if it is being deleted " +
+		"(case 6 of Admit: Paused)."
 	if len(lines) == 0 || lines[0] != paused {
 		t.Errorf("a paused object: %q", lines)
 	}
