@@ -53,7 +53,12 @@ const upstream = "pkg/xp/testdata/upstream-differences.md"
 
 const lifecycleDir = "pkg/reconciler/managed/internal/lifecycle/"
 
-var decideStage = stage{facts: "Facts", results: "Action"}
+// The stages of the lifecycle of a managed resource.
+var (
+	admitStage    = stage{facts: "AdmitFacts", results: "Admission"}
+	decideStage   = stage{facts: "Facts", results: "Action"}
+	concludeStage = stage{facts: "ConcludeFacts", results: "Conclusion"}
+)
 
 // readDecide returns the tables of the cases, of the facts and of the actions of Decide.
 func readDecide(t *testing.T) (tables, glossary, actions string) {
@@ -64,15 +69,14 @@ func readDecide(t *testing.T) (tables, glossary, actions string) {
 // readAdmit returns the cases of Admit, with its facts above and its results below.
 func readAdmit(t *testing.T) string {
 	t.Helper()
-	tables, glossary, results := readStage(t, "admit.go", "admit.go", stage{facts: "AdmitFacts", results: "Admission"})
+	tables, glossary, results := readStage(t, "admit.go", "admit.go", admitStage)
 	return glossary + "\n" + tables + results
 }
 
 // readConclude returns the cases of Conclude, with its facts above and its results below.
 func readConclude(t *testing.T) string {
 	t.Helper()
-	tables, glossary, results := readStage(t, "conclude.go", "conclude.go",
-		stage{facts: "ConcludeFacts", results: "Conclusion"})
+	tables, glossary, results := readStage(t, "conclude.go", "conclude.go", concludeStage)
 	return glossary + "\n" + tables + results
 }
 

@@ -2,7 +2,6 @@ package managed
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,13 +80,11 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 			p.trackDoubts()
 		}
 		p.lastFacts, p.lastAdmitted = p.facts()
+		logDecision(p)
 		if admission := lifecycle.Admit(p.lastAdmitted); admission != lifecycle.Reconcile {
-			p.logDecision(admission)
-
 			return p.endUnadmitted(ctx, admission)
 		}
 		action := lifecycle.Decide(p.lastFacts)
-		p.logDecision(action)
 		err := steps[action](p, ctx)
 		switch ending, ends := endings[action]; {
 		case ends || err != nil:
@@ -98,13 +95,6 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 	}
 
 	return outcome{}, errors.New("the pass did not end: this is a defect of the reconciler")
-}
-
-// logDecision logs an admission or an action, for readers who look for the reason of a pass's actions.
-func (p *journal) logDecision(decision fmt.Stringer) {
-	if logging.DebugEnabled(p.r.log) {
-		p.log().Debug("Decided", "action", decision.String())
-	}
 }
 
 // log returns the logger of the pass. Most passes log nothing, and need none.

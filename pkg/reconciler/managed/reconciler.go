@@ -152,6 +152,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	}
 	read, f, err := r.readFacts(ctx, req.NamespacedName)
 	if f.Reading != lifecycle.Found {
+		logAdmission(r.log, req, f)
+
 		return r.withoutObject(req.NamespacedName, lifecycle.Admit(f), err).answer()
 	}
 
@@ -163,6 +165,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (resu
 	defer p.close(ctx)
 
 	if f.Deferrable = p.deferred; lifecycle.Admit(f) == lifecycle.Defer {
+		logAdmission(r.log, req, f)
+
 		return p.deferPass().answer()
 	}
 	outcome, failure := p.run(ctx)

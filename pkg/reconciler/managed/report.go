@@ -32,7 +32,9 @@ type end struct {
 func (p *pass) conclude(ctx context.Context, o outcome, err error) (reconcile.Result, error) {
 	e := end{outcome: o, err: err}
 	for {
-		switch c := lifecycle.Conclude(p.concludeFacts(ctx, e)); c {
+		f := p.concludeFacts(ctx, e)
+		logConclusion(p, f)
+		switch c := lifecycle.Conclude(f); c {
 		case lifecycle.UndoCreate:
 			p.undoCreate(ctx)
 			e.undone = true
@@ -159,7 +161,7 @@ func (p *object) handled() {
 	}
 	if r, ok := p.mg.(resource.ReconcileRequestee); ok && p.requested != "" {
 		r.SetLastHandledReconcileAt(p.requested)
-		p.recordEvent(event.Normal(reasonRequestHandled, "Handled the request for a reconcile"))
+		p.recordEvent(requestHandled(p.requested))
 	}
 }
 
@@ -259,14 +261,17 @@ func (p *pass) reportOutcome(e end) next {
 	p.state.Conflicts = 0
 	p.state.Reworded = p.rewordings(e.statusErr)
 	p.warnUnwritableStatus(e.statusErr)
-	p.emitEvents()
 	p.outcomeLabel = e.outcome.name
 	p.recordUserIntent(e.outcome, e.err != nil || e.statusErr != nil, e.err != nil && !terminal || e.statusErr != nil)
 	if e.statusErr == nil {
 		p.r.telemetry.Seen(&p.state.counted, p.mg)
 	}
+	answerRequest(p, e, next{}) // a poll interval hook that panics emits the events
+	n := p.nextAfter(e)
+	answerRequest(p, e, n)
+	p.emitEvents()
 
-	return p.nextAfter(e)
+	return n
 }
 
 // nextAfter returns when the queue hands out the object again, and with which priority.
