@@ -11,6 +11,8 @@
 //	w := &world{World: testworld.New(t, api)}
 //	w.Create(volume)
 //	w.Must(reconcile(w.API))
+//
+// Marked returns an object whose creation is recorded.
 package testworld
 
 import (

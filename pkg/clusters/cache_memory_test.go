@@ -159,7 +159,7 @@ func TestCloseDeletesRequestMetrics(t *testing.T) {
 		}
 	}
 	for host := range all {
-		if requestMetrics.hosts[host] != nil {
+		if requestMetrics().hosts[host] != nil {
 			t.Errorf("something is known of %s", host)
 		}
 	}

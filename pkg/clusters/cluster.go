@@ -28,7 +28,7 @@ type Cluster struct {
 	scheme             *runtime.Scheme
 	client             client.Client
 	http               *http.Client
-	releaseMetrics     func() // the release function of requestMetrics.acquire
+	releaseMetrics     func() // the release function of hostMetrics.acquire
 	newCluster         func() cluster.Cluster
 	currentCredentials func() [][]byte // credentials that are not in the configuration
 }
@@ -121,7 +121,7 @@ func (c *Cluster) InitializeClient(scheme *runtime.Scheme) error {
 	if c.releaseMetrics != nil {
 		c.releaseMetrics()
 	}
-	c.releaseMetrics = requestMetrics.acquire(config)
+	c.releaseMetrics = requestMetrics().acquire(config)
 	c.scheme = c.client.Scheme()
 	c.newCluster = sync.OnceValue(func() cluster.Cluster {
 		made, err := cluster.New(config, func(o *cluster.Options) {

@@ -10,17 +10,40 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// requestMetrics tracks the series of controller-runtime's request counter. This counter has series for all clients of
-// the process, so without requestMetrics the number of series would grow with each new cluster. The optional histograms
-// by server still grow. requestMetrics is global because the counter is global: all Clusters of a server share its
-// series.
-var requestMetrics = hostMetrics{hosts: map[string]*hostUse{}}
-
-// A hostMetrics tracks the servers whose series can be deleted from the metrics.
+// A hostMetrics tracks the series of controller-runtime's request counter. This counter has series for all clients of
+// the process, so without a hostMetrics the number of series would grow with each new cluster. The optional histograms
+// by server still grow. The registry of the counter has one hostMetrics, because all Clusters of a server share its
+// series. A hostMetrics has no metrics of its own. It may be used concurrently.
 type hostMetrics struct {
 	mu    sync.Mutex
-	hosts map[string]*hostUse
+	hosts map[string]*hostUse // whose series can be deleted
 }
+
+// requestMetrics returns the hostMetrics of controller-runtime's registry. The first call adds it. The result is nil if
+// the registry refuses it.
+func requestMetrics() *hostMetrics {
+	t := &hostMetrics{hosts: map[string]*hostUse{}}
+	err := ctrlmetrics.Registry.Register(t)
+	var registered prometheus.AlreadyRegisteredError
+	if errors.As(err, &registered) {
+		t, _ = registered.ExistingCollector.(*hostMetrics)
+	} else if err != nil {
+		t = nil
+	}
+
+	return t
+}
+
+// hostsName is the name that the registry knows a hostMetrics by. No series has it.
+const hostsName = "never_exposed_hosts_of_open_clusters"
+
+// Describe sends the description by which the registry finds the hostMetrics again.
+func (t *hostMetrics) Describe(descriptions chan<- *prometheus.Desc) {
+	descriptions <- prometheus.NewDesc(hostsName, "Without series: the servers of open Clusters.", nil, nil)
+}
+
+// Collect sends nothing.
+func (t *hostMetrics) Collect(chan<- prometheus.Metric) {}
 
 // A hostUse is the state of a server that has open Clusters.
 type hostUse struct {
@@ -29,10 +52,10 @@ type hostUse struct {
 }
 
 // acquire adds a Cluster of a server. The first call of release removes it. When the last Cluster is removed, the
-// series of the server are deleted, unless other clients use the server.
+// series of the server are deleted, unless other clients use the server. A nil hostMetrics deletes none.
 func (t *hostMetrics) acquire(config *rest.Config) (release func()) {
 	server, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
+	if err != nil || t == nil {
 		return func() {}
 	}
 	t.mu.Lock()

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moorage-dev/moorage/internal/panics"
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/pkg/external"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -28,17 +28,7 @@ const (
 )
 
 func marked(pending, succeeded, failed, attempt string) *fake.Managed {
-	annotations := map[string]string{}
-	for key, value := range map[string]string{
-		meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,
-		meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyCreateAttempt: attempt,
-	} {
-		if value != "" {
-			annotations[key] = value
-		}
-	}
-
-	return &fake.Managed{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
+	return testworld.Marked(pending, succeeded, failed, attempt)
 }
 
 // TestSurelyFailed is what an error of Create is taken for: by default and strictly, where a result that is not

@@ -239,7 +239,8 @@ func settled(t *testing.T, dir string) {
 	}
 }
 
-// passes runs what the page says, offline: every module is there already.
+// passes runs what the page says, offline: every module is there already. What go test has Go vet is a part of what
+// go vet has found, with other settings: all that is linked would be read once more.
 func passes(t *testing.T, dir string) {
 	t.Helper()
 
@@ -259,7 +260,7 @@ func passes(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 
-	for _, args := range [][]string{{"vet", "-mod=mod", "./..."}, {"test", "-mod=mod", "./..."}} {
+	for _, args := range [][]string{{"vet", "-mod=mod", "./..."}, {"test", "-vet=off", "-mod=mod", "./..."}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off",

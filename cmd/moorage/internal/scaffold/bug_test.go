@@ -145,8 +145,8 @@ func planted(t *testing.T, dir string, kind scaffold.Kind) buggy {
 
 	b := buggy{kind: kind, folder: folder, program: filepath.Join(programs, lower+".test")}
 	// It is not debugged: without debug information it links in half the time.
-	run(t, dir, "go", "test", "-c", "-ldflags=-s -w", "-o", b.program, "-overlay", filepath.Join(programs, "overlay.json"),
-		"./internal/controller/"+lower)
+	run(t, dir, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", b.program, "-overlay",
+		filepath.Join(programs, "overlay.json"), "./internal/controller/"+lower)
 
 	return b
 }

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/moorage-dev/moorage/internal/testworld"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource/fake"
 )
@@ -21,17 +22,7 @@ const (
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func marked(pending, succeeded, failed, attempt string) *fake.Managed {
-	annotations := map[string]string{}
-	for key, value := range map[string]string{
-		meta.AnnotationKeyExternalCreatePending: pending, meta.AnnotationKeyExternalCreateSucceeded: succeeded,
-		meta.AnnotationKeyExternalCreateFailed: failed, meta.AnnotationKeyCreateAttempt: attempt,
-	} {
-		if value != "" {
-			annotations[key] = value
-		}
-	}
-
-	return &fake.Managed{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
+	return testworld.Marked(pending, succeeded, failed, attempt)
 }
 
 func TestMarks(t *testing.T) {
