@@ -16,7 +16,7 @@ import (
 )
 
 // allInUse has other calls use all connections until the time of a call is over. That is no outage of the server, and
-// no other object may be told so.
+// may not be reported as one.
 func allInUse(t *testing.T, s *pgserver.Server) {
 	client, err := postgres.Open(pgtest.Config(s, nil))
 	if err != nil {

@@ -95,8 +95,8 @@ func TestDatabaseOfAnother(t *testing.T) {
 	if !ok {
 		return
 	}
-	other := string(managed.NewStamp("another-cluster", v1alpha1.GroupVersion().WithKind(v1alpha1.DatabaseKind).GroupKind(),
-		object("taken")))
+	of := v1alpha1.GroupVersion().WithKind(v1alpha1.DatabaseKind).GroupKind()
+	other := string(managed.NewStamp("another-cluster", of, object("taken")))
 	for _, statement := range []string{
 		"CREATE DATABASE taken OWNER provider", "COMMENT ON DATABASE taken IS '" + other + "'",
 	} {
@@ -163,7 +163,8 @@ func (s slow) stillCreating(t *testing.T) {
 	})
 	mg := taken()
 	client := connected(t, pgtest.NewLinker(t, pgtest.Config(s.server, nil)), mg)
-	if seen, err := client.Observe(t.Context(), mg); err != nil || seen.Owner != managed.OwnerOurs || !seen.ResourceUpToDate {
+	seen, err := client.Observe(t.Context(), mg)
+	if err != nil || seen.Owner != managed.OwnerOurs || !seen.ResourceUpToDate {
 		t.Errorf("got %+v, %v", seen, err)
 	}
 	for _, change := range []func(context.Context, *v1alpha1.Database) error{client.Update, client.Delete} {

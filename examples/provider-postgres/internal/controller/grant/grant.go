@@ -94,8 +94,8 @@ type client struct {
 	Connector
 }
 
-// older returns a Grant for the same role and database that is older than mg and owns the privileges, or nil. Privileges
-// have no place for a stamp, so the oldest Grant that manages them owns them.
+// older returns a Grant for the same role and database that is older than mg and owns the privileges, or nil.
+// Privileges have no place for a stamp, so the oldest Grant that manages them owns them.
 func (c client) older(ctx context.Context, mg *v1alpha1.Grant) (*v1alpha1.Grant, error) {
 	all, err := c.to.Grants(ctx, mg)
 	if err != nil {
