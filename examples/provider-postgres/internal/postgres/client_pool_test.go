@@ -60,7 +60,9 @@ func allInUse(t *testing.T, s *pgserver.Server) {
 	}
 	cancel()
 	for range connections {
-		<-ended
+		if err := <-ended; err == nil {
+			t.Error("a database was created, although the context of its creation has ended")
+		}
 	}
 	if _, err := client.Session(t.Context()); err != nil {
 		t.Errorf("when connections are free again: %v", err)
