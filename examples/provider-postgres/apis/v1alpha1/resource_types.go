@@ -57,4 +57,5 @@ func (s *ResourceSpec) reference(kind string) *commonv1.ProviderConfigReference 
 type ResourceStatus struct {
 	commonv1.ConditionedStatus `json:",inline"`
 	commonv1.ObservedStatus    `json:",inline"`
+	commonv1.DriftStatus       `json:",inline"`
 }

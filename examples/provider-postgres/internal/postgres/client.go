@@ -9,6 +9,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,6 +23,7 @@ import (
 type Client struct {
 	config Config
 	pool   *pgxpool.Pool
+	places chan struct{} // has an element for each connection in use
 }
 
 // Open returns a client. It does not connect yet: an error is about the settings.
@@ -36,7 +38,7 @@ func Open(c Config) (*Client, error) {
 		return nil, errors.Wrap(err, "cannot make the connections")
 	}
 
-	return &Client{config: c, pool: pool}, nil
+	return &Client{config: c, pool: pool, places: make(chan struct{}, maxConnections)}, nil
 }
 
 // Close closes all connections, and waits for those in use.
@@ -44,6 +46,42 @@ func (c *Client) Close() { c.pool.Close() }
 
 // Config returns the settings.
 func (c *Client) Config() Config { return c.config }
+
+// acquire returns a connection, and a function that releases it. It waits until one is free as long as the context
+// lasts: that all are in use says nothing about the server. Only the time to connect has a limit of its own.
+func (c *Client) acquire(ctx context.Context) (*pgx.Conn, func(), error) {
+	select {
+	case c.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, busy(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	conn, err := c.pool.Acquire(limited)
+	if err != nil {
+		<-c.places
+
+		return nil, nil, c.explain(err)
+	}
+
+	return conn.Conn(), func() {
+		conn.Release()
+		<-c.places
+	}, nil
+}
+
+// busy returns the error of a call that ended while all connections were in use. It is no outage, and nothing was sent.
+func busy(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return external.NotCreated(errors.Wrap(context.Canceled, "the call to the server was cancelled"))
+	}
+
+	return external.RetryAfter(busyRetry, external.NotCreated(errors.Errorf("all %d connections of the configuration "+
+		"are in use: other objects wait for the server, such as for a CREATE DATABASE", maxConnections)))
+}
+
+// busyRetry is when a call is repeated that found all connections in use.
+const busyRetry = 5 * time.Second
 
 // identity is the key of what inspect finds in the data of a connection.
 const identity = "identity"
@@ -72,18 +110,15 @@ type Session struct {
 
 // Session returns a session, whose calls all go to the server that answers now.
 func (c *Client) Session(ctx context.Context) (*Session, error) {
-	s := &Session{client: c}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	conn, err := c.pool.Acquire(ctx)
+	conn, release, err := c.acquire(ctx)
 	if err != nil {
-		return nil, c.explain(err)
+		return nil, err
 	}
-	defer conn.Release()
-	s.identity = identityOf(conn.Conn())
-	s.superuser = conn.Conn().PgConn().ParameterStatus("is_superuser") == "on"
+	defer release()
 
-	return s, nil
+	return &Session{
+		client: c, identity: identityOf(conn), superuser: conn.PgConn().ParameterStatus("is_superuser") == "on",
+	}, nil
 }
 
 func identityOf(conn *pgx.Conn) string {
@@ -110,17 +145,17 @@ func (s *Session) use(ctx context.Context, database string, do func(*pgx.Conn) e
 	if database != main {
 		return s.useOther(ctx, database, do)
 	}
-	conn, err := s.client.pool.Acquire(ctx)
+	conn, release, err := s.client.acquire(ctx)
 	if err != nil {
-		return s.client.explain(err)
+		return err
 	}
-	defer conn.Release()
-	if identityOf(conn.Conn()) != s.identity {
+	defer release()
+	if identityOf(conn) != s.identity {
 		return external.Unavailable(errors.Errorf("another server answers at %s than a moment ago",
 			s.client.config.Address()))
 	}
 
-	return s.client.explain(do(conn.Conn()))
+	return s.client.explain(do(conn))
 }
 
 func (s *Session) useOther(ctx context.Context, database string, do func(*pgx.Conn) error) error {
@@ -146,10 +181,10 @@ func (s *Session) useOther(ctx context.Context, database string, do func(*pgx.Co
 
 // row reads one row. It returns whether there is one.
 func (s *Session) row(ctx context.Context, database, sql string, args []any, into ...any) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
 	found := true
 	err := s.use(ctx, database, func(conn *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
 		err := conn.QueryRow(ctx, sql, args...).Scan(into...)
 		if errors.Is(err, pgx.ErrNoRows) {
 			found = false

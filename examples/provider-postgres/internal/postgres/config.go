@@ -24,11 +24,13 @@ const (
 
 	connectTimeout = 10 * time.Second
 
-	// answerTimeout bounds a read, with the time to get a connection. A server that accepts connections and never answers
-	// is then reported as unavailable long before the timeout of the pass. A change has no such limit: a CREATE DATABASE
-	// copies a template, which may take longer.
+	// answerTimeout bounds a read, and the time to connect. A server that accepts connections and never answers is then
+	// reported as unavailable long before the timeout of the pass. A change has no such limit: a CREATE DATABASE copies a
+	// template, which may take longer.
 	answerTimeout = 10 * time.Second
 
+	// maxConnections is how many connections are in use at a time. The pool permits more: a connection is also in the
+	// pool while it is opened or closed for a caller that is gone.
 	maxConnections = 10
 )
 
@@ -105,9 +107,11 @@ func (c Config) pool() (*pgxpool.Config, error) {
 		// A user of a database can create functions that have the names of built-in ones.
 		"search_path":                 "pg_catalog",
 		"standard_conforming_strings": "on",
-		"lock_timeout":                strconv.FormatInt(connectTimeout.Milliseconds(), 10),
+		// Each statement sees what was committed before it: see Databases.
+		"default_transaction_isolation": "read committed",
+		"lock_timeout":                  strconv.FormatInt(connectTimeout.Milliseconds(), 10),
 	}
-	out.MaxConns = maxConnections
+	out.MaxConns = 2 * maxConnections
 
 	return out, nil
 }

@@ -32,7 +32,8 @@ type Databases struct {
 	// Half is the database with the name of a creation that has not ended, or nil. It always belongs to the object.
 	Half *Database
 
-	// Running is set by a caller that has asked Creating: a CREATE DATABASE for the object still runs.
+	// Running reports that the server still runs a CREATE DATABASE for the object. Its database is not visible until that
+	// has ended, and the server goes on if its client is gone.
 	Running bool
 }
 
@@ -42,49 +43,46 @@ SELECT d.datname, pg_get_userbyid(d.datdba), pg_encoding_to_char(d.encoding), d.
 FROM pg_database d
 WHERE d.datname::text IN ($1, $2)`
 
-// Databases returns what there is of an object with this external name and UID.
-func (s *Session) Databases(ctx context.Context, name, uid string) (Databases, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	var found []Database
-	err := s.use(ctx, main, func(conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, selectDatabases, possible(name), halfMade+uid)
-		if err != nil {
-			return err
-		}
-		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (Database, error) {
-			d := Database{ConnectionLimit: new(int32)}
+// selectCreating finds the sessions that create the database with a name. The server shows the statements of sessions
+// of the same user.
+const selectCreating = `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE state = 'active' AND starts_with(query, $1))`
 
-			return d, row.Scan(&d.Name, &d.Owner, &d.Encoding, &d.Collate, &d.CType, d.ConnectionLimit, &d.Comment)
-		})
+// Databases returns what there is of an object with this external name and UID. It sends one request with two
+// statements. The running creation is the first: one that ends in between is visible to the second.
+func (s *Session) Databases(ctx context.Context, name, uid string) (Databases, error) {
+	var out Databases
+	batch := &pgx.Batch{}
+	batch.Queue(selectCreating, createHalf(uid)).QueryRow(func(row pgx.Row) error { return row.Scan(&out.Running) })
+	batch.Queue(selectDatabases, possible(name), halfMade+uid).Query(func(rows pgx.Rows) error {
+		found, err := pgx.CollectRows(rows, scanDatabase)
+		for i, d := range found {
+			if d.Name == halfMade+uid {
+				out.Half = &found[i]
+			} else {
+				out.Named = &found[i]
+			}
+		}
 
 		return err
+	})
+	err := s.use(ctx, main, func(conn *pgx.Conn) error {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+
+		return conn.SendBatch(ctx, batch).Close()
 	})
 	if err != nil {
 		return Databases{}, err
 	}
-	var out Databases
-	for i, d := range found {
-		if d.Name == halfMade+uid {
-			out.Half = &found[i]
-		} else {
-			out.Named = &found[i]
-		}
-	}
+	out.Running = out.Running && out.Half == nil
 
 	return out, nil
 }
 
-// selectCreating finds the sessions that create the database with a name. The server shows the statements of sessions
-// of the same user.
-const selectCreating = `
-SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND starts_with(query, $1) LIMIT 1`
+func scanDatabase(row pgx.CollectableRow) (Database, error) {
+	d := Database{ConnectionLimit: new(int32)}
 
-// Creating reports whether the server still runs a CREATE DATABASE for the object with this UID. The database is not
-// visible until that has ended, and the server goes on if its client is gone. After Creating has returned false, call
-// Databases: the creation may have ended in between.
-func (s *Session) Creating(ctx context.Context, uid string) (bool, error) {
-	return s.row(ctx, main, selectCreating, []any{createHalf(uid)}, new(int))
+	return d, row.Scan(&d.Name, &d.Owner, &d.Encoding, &d.Collate, &d.CType, d.ConnectionLimit, &d.Comment)
 }
 
 // createHalf returns the beginning of the statement that creates a database.
@@ -102,9 +100,8 @@ func (s *Session) CreateDatabase(ctx context.Context, uid string, want Database)
 	case found.Named != nil:
 		return external.AlreadyExists(errors.Errorf("there is a database %q", want.Name))
 	}
-	owning, err := s.owning(ctx, want.Owner)
-	if err != nil {
-		return err
+	if err := s.join(ctx, want.Owner); err != nil {
+		return notCreated(err)
 	}
 	if found.Half == nil {
 		err = s.change(ctx, main, createHalf(uid)+want.creation())
@@ -113,7 +110,7 @@ func (s *Session) CreateDatabase(ctx context.Context, uid string, want Database)
 		}
 	}
 	half := Database{Name: halfMade + uid, ConnectionLimit: want.ConnectionLimit}
-	if err := s.complete(ctx, half, want, owning); !external.IsAlreadyExists(err) {
+	if err := s.complete(ctx, half, want); !external.IsAlreadyExists(err) {
 		return external.MaybeCreated(err)
 	}
 	// The name was taken meanwhile.
@@ -146,16 +143,13 @@ func (d Database) creation() string {
 
 // UpdateDatabase completes a creation, and corrects what differs from what was found.
 func (s *Session) UpdateDatabase(ctx context.Context, found Databases, want Database) error {
-	owning, err := s.owning(ctx, want.Owner)
 	switch {
-	case err != nil:
-		return err
 	case found.Half == nil && found.Named == nil:
 		return external.NotFound(errors.Errorf("there is no database %q", want.Name))
 	case found.Half == nil:
-		return s.complete(ctx, *found.Named, want, owning)
+		return s.complete(ctx, *found.Named, want)
 	case found.Named == nil:
-		err := s.complete(ctx, *found.Half, want, owning)
+		err := s.complete(ctx, *found.Half, want)
 		if external.IsAlreadyExists(err) {
 			return external.Terminal("NameTaken", errors.Errorf("a database %q was created meanwhile, by somebody else: "+
 				"remove it, or delete this object and give it another name", want.Name))
@@ -169,7 +163,7 @@ func (s *Session) UpdateDatabase(ctx context.Context, found Databases, want Data
 
 // complete changes in one transaction what differs. The owner is the last: after that the rights of the user come from
 // its membership in the new owner.
-func (s *Session) complete(ctx context.Context, found, want Database, owning []string) error {
+func (s *Session) complete(ctx context.Context, found, want Database) error {
 	var statements []string
 	database := "DATABASE " + quoted(found.Name)
 	if found.Comment != want.Comment {
@@ -183,14 +177,13 @@ func (s *Session) complete(ctx context.Context, found, want Database, owning []s
 		database = "DATABASE " + quoted(want.Name)
 	}
 	if want.Owner != "" && found.Owner != want.Owner {
-		statements = append(append(statements, owning...), "ALTER "+database+" OWNER TO "+quoted(want.Owner))
+		statements = append(statements, "ALTER "+database+" OWNER TO "+quoted(want.Owner))
 	}
-	if len(statements) > 0 {
-		before, after, err := s.acting(ctx, found.Owner)
-		if err != nil {
-			return err
-		}
-		statements = append(append(before, statements...), after...)
+	if len(statements) == 0 {
+		return nil
+	}
+	if err := s.join(ctx, found.Owner, want.Owner); err != nil {
+		return err
 	}
 	err := s.change(ctx, main, statements...)
 	switch code(err) {
@@ -210,29 +203,20 @@ func (s *Session) DropDatabase(ctx context.Context, found Databases) error {
 			continue
 		}
 		if err := s.dropOwned(ctx, *d); err != nil {
-			return s.lacks(err, "to be a member of the owner of the database, "+quoted(d.Owner))
+			return err
 		}
 	}
 
 	return nil
 }
 
-// dropOwned drops a database of any owner. DROP DATABASE cannot be part of a transaction, so the user is a member of
-// the owner until it has ended, whether it has succeeded or not. The owner stays the same.
+// dropOwned drops a database of any owner. The owner stays the same until then.
 func (s *Session) dropOwned(ctx context.Context, d Database) error {
-	before, after, err := s.acting(ctx, d.Owner)
-	if err != nil {
+	if err := s.join(ctx, d.Owner); err != nil {
 		return err
-	}
-	if err := s.change(ctx, main, before...); err != nil {
-		return err
-	}
-	err = s.drop(ctx, d.Name)
-	if e := s.change(ctx, main, after...); err == nil {
-		err = e
 	}
 
-	return err
+	return s.lacks(s.drop(ctx, d.Name), "to be a member of the owner of the database, "+quoted(d.Owner))
 }
 
 // drop drops a database. That it does not exist is no error. The text of an error does not have the number of sessions:

@@ -71,10 +71,10 @@ func (s *Session) UpdateGrant(ctx context.Context, want Grant) error {
 // grant grants some privileges and revokes others, in one transaction and with the rights of the owner: without them
 // GRANT succeeds with a warning, and grants nothing.
 func (s *Session) grant(ctx context.Context, of Grant, more, less []string) error {
-	statements, after, err := s.acting(ctx, of.Owner)
-	if err != nil {
+	if err := s.join(ctx, of.Owner); err != nil {
 		return err
 	}
+	var statements []string
 	for _, change := range []struct {
 		verb, preposition string
 		privileges        []string
@@ -85,7 +85,7 @@ func (s *Session) grant(ctx context.Context, of Grant, more, less []string) erro
 		}
 	}
 
-	return s.lacks(s.change(ctx, main, append(statements, after...)...),
+	return s.lacks(s.change(ctx, main, statements...),
 		"to be a member of the owner of the database, "+quoted(of.Owner))
 }
 

@@ -102,38 +102,33 @@ func (s *Session) DropRole(ctx context.Context, name string) error {
 	return s.lacks(err, "the attribute CREATEROLE, and from PostgreSQL 16 on the ADMIN option of the role")
 }
 
-// owning returns the statement that makes the user a member of a role, which it has to be to give it something to own,
-// or nothing if it is one already. The membership stays as long as the role: with it the user can change what the role
-// owns.
-func (s *Session) owning(ctx context.Context, role string) ([]string, error) {
-	if role == "" {
-		return nil, nil
-	}
-	var member bool
-	found, err := s.row(ctx, main, "SELECT pg_has_role(oid, 'USAGE') FROM pg_roles WHERE rolname::text = $1",
-		[]any{possible(role)}, &member)
-	switch {
-	case err != nil:
-		return nil, err
-	case !found:
-		return nil, external.NotCreated(errors.Errorf("the role %q of spec.forProvider.owner does not exist: create it, or "+
-			"name another", role))
-	case member:
-		return nil, nil
-	default:
-		return []string{"GRANT " + quoted(role) + " TO CURRENT_USER"}, nil
-	}
-}
-
-// acting returns the statements before and after others of one transaction that need the rights of a role, such as
-// that of an owner that another user has chosen. The user is a member of the role only within the transaction.
-func (s *Session) acting(ctx context.Context, role string) (before, after []string, err error) {
-	before, err = s.owning(ctx, role)
-	if len(before) > 0 {
-		after = []string{"REVOKE " + quoted(role) + " FROM CURRENT_USER"}
+// join makes the user of the configuration a member of roles, which it has to be to give them something to own, and to
+// change what they own. Empty names mean no role. A membership stays as long as its role: DROP DATABASE cannot be part
+// of a transaction that also revokes it, and other passes need it meanwhile.
+func (s *Session) join(ctx context.Context, roles ...string) error {
+	for _, role := range roles {
+		if role == "" {
+			continue
+		}
+		var member bool
+		found, err := s.row(ctx, main, "SELECT pg_has_role(oid, 'USAGE') FROM pg_roles WHERE rolname::text = $1",
+			[]any{possible(role)}, &member)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return external.NotCreated(errors.Errorf("the role %q of spec.forProvider.owner does not exist: create it, or "+
+				"name another", role))
+		case member:
+			continue
+		}
+		err = s.change(ctx, main, "GRANT "+quoted(role)+" TO CURRENT_USER")
+		if err != nil && code(err) != codeUniqueViolation { // another pass has granted it meanwhile
+			return s.lacks(err, "to be a member of the owner, "+quoted(role)+", or the right to become one")
+		}
 	}
 
-	return before, after, err
+	return nil
 }
 
 // missing marks an error that says that something does not exist.

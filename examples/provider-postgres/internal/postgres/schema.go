@@ -38,43 +38,31 @@ func (s *Session) CreateSchema(ctx context.Context, want Schema) error {
 	if err := CheckName("schema", want.Name); err != nil {
 		return err
 	}
-	owning, err := s.owning(ctx, want.Owner)
-	if err != nil {
-		return err
+	if err := s.join(ctx, want.Owner); err != nil {
+		return notCreated(err)
 	}
-	err = s.change(ctx, want.Database, append([]string{"CREATE SCHEMA " + quoted(want.Name), want.comment()},
-		want.owned(owning)...)...)
+	err := s.change(ctx, want.Database, append([]string{"CREATE SCHEMA " + quoted(want.Name), want.comment()},
+		want.owned()...)...)
 
 	return notCreated(s.lacks(err, "the privilege CREATE on the database, or to be a member of its owner"))
 }
 
 // UpdateSchema corrects what differs from what was found.
 func (s *Session) UpdateSchema(ctx context.Context, found, want Schema) error {
-	owning, err := s.owning(ctx, want.Owner)
-	if err != nil {
+	if err := s.join(ctx, found.Owner, want.Owner); err != nil {
 		return err
 	}
-	before, after, err := s.acting(ctx, found.Owner)
-	if err != nil {
-		return err
-	}
-	if want.Owner == found.Owner {
-		owning = nil
-	}
-	statements := append(append(before, want.comment()), want.owned(owning)...)
-	err = s.change(ctx, want.Database, append(statements, after...)...)
+	err := s.change(ctx, want.Database, append([]string{want.comment()}, want.owned()...)...)
 
 	return s.missing(s.lacks(err, "to be a member of the owner of the schema, and of the new one"))
 }
 
 // DropSchema drops a schema if it is empty. That it does not exist is no error.
 func (s *Session) DropSchema(ctx context.Context, found Schema) error {
-	before, after, err := s.acting(ctx, found.Owner)
-	if err != nil {
+	if err := s.join(ctx, found.Owner); err != nil {
 		return err
 	}
-	statements := append(before, "DROP SCHEMA IF EXISTS "+quoted(found.Name))
-	err = s.change(ctx, found.Database, append(statements, after...)...)
+	err := s.change(ctx, found.Database, "DROP SCHEMA IF EXISTS "+quoted(found.Name))
 	if external.IsNotFound(err) {
 		return nil
 	}
@@ -90,11 +78,11 @@ func (w Schema) comment() string {
 	return "COMMENT ON SCHEMA " + quoted(w.Name) + " IS " + literal(w.Comment)
 }
 
-// owned returns the statements that give a schema its owner.
-func (w Schema) owned(owning []string) []string {
+// owned returns the statement that gives a schema its owner.
+func (w Schema) owned() []string {
 	if w.Owner == "" {
 		return nil
 	}
 
-	return append(owning, "ALTER SCHEMA "+quoted(w.Name)+" OWNER TO "+quoted(w.Owner))
+	return []string{"ALTER SCHEMA " + quoted(w.Name) + " OWNER TO " + quoted(w.Owner)}
 }

@@ -16,6 +16,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/difference"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -112,11 +113,11 @@ func (c client) Observe(ctx context.Context, mg *v1alpha1.Database) (managed.Ext
 	switch {
 	case err != nil:
 		return managed.ExternalObservation{}, err
-	case found.Running: // nothing can be changed yet
+	case found.Running && !c.ours(found): // nothing can be changed yet
 		mg.SetConditions(commonv1.Creating().WithMessage("the server is still creating the database"))
 
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Owner: managed.OwnerOurs}, nil
-	case found.Half != nil && (found.Named == nil || c.stamp.Owner(found.Named.Comment) != managed.OwnerOurs):
+	case found.Half != nil && !c.ours(found):
 		mg.Status.AtProvider = observation(*found.Half)
 		mg.SetConditions(commonv1.Creating())
 
@@ -133,26 +134,23 @@ func (c client) Observe(ctx context.Context, mg *v1alpha1.Database) (managed.Ext
 	}
 	mg.Status.AtProvider = observation(*found.Named)
 	mg.SetConditions(readiness(*found.Named))
-	out.Diff = diff(c.desired(mg), *found.Named)
-	out.ResourceUpToDate = out.Diff == "" && found.Half == nil
+	out.Differences, err = differences(c.desired(mg), *found.Named)
+	out.ResourceUpToDate = len(out.Differences) == 0 && found.Half == nil
 
-	return out, nil
+	return out, err
 }
 
-// find reads what there is of the database. If there is none, it also looks for a CREATE DATABASE that still runs: the
-// object must neither be forgotten nor create a second one.
+// find reads what there is of the database, and whether a CREATE DATABASE still runs: the object must neither be
+// forgotten nor create a second one.
 func (c client) find(ctx context.Context, mg *v1alpha1.Database) (postgres.Databases, error) {
-	name, uid := meta.GetExternalName(mg), string(mg.GetUID())
-	found, err := c.Databases(ctx, name, uid)
-	if err == nil && found.Half == nil && (found.Named == nil || c.stamp.Owner(found.Named.Comment) != managed.OwnerOurs) {
-		var running bool
-		if running, err = c.Creating(ctx, uid); err == nil {
-			found, err = c.Databases(ctx, name, uid) // it may have ended in between
-			found.Running = running && found.Half == nil
-		}
-	}
+	found, err := c.Databases(ctx, meta.GetExternalName(mg), string(mg.GetUID()))
 
 	return found, errors.Wrap(err, "cannot read the database")
+}
+
+// ours reports whether there is a database with the external name and the stamp of the object.
+func (c client) ours(found postgres.Databases) bool {
+	return found.Named != nil && c.stamp.Owner(found.Named.Comment) == managed.OwnerOurs
 }
 
 func observation(found postgres.Database) v1alpha1.DatabaseObservation {
@@ -188,37 +186,44 @@ func (c client) desired(mg *v1alpha1.Database) postgres.Database {
 	}
 }
 
-// diff names the fields in which a database differs from the wanted one.
-func diff(want, found postgres.Database) string {
-	out := immutable(want, found)
-	if want.Owner != "" && want.Owner != found.Owner {
-		out = append(out, "owner")
-	}
-	if want.ConnectionLimit != nil && *want.ConnectionLimit != *found.ConnectionLimit {
-		out = append(out, "connectionLimit")
-	}
-
-	if want.Comment != found.Comment {
-		out = append(out, "comment")
-	}
-
-	return strings.Join(out, ", ")
+// fields are what is compared. An empty field of the spec is not.
+type fields struct {
+	Owner           string `json:"owner,omitempty"`
+	Encoding        string `json:"encoding,omitempty"`
+	Collate         string `json:"collate,omitempty"`
+	CharacterType   string `json:"characterType,omitempty"`
+	ConnectionLimit *int32 `json:"connectionLimit,omitempty"`
+	Comment         string `json:"comment,omitempty"`
 }
 
-// immutable names the fields that differ and that PostgreSQL cannot change.
-func immutable(want, found postgres.Database) []string {
-	var out []string
-	for _, field := range []struct{ name, want, found string }{
-		{"encoding", want.Encoding, found.Encoding},
-		{"collate", want.Collate, found.Collate},
-		{"characterType", want.CType, found.CType},
-	} {
-		if field.want != "" && field.want != field.found {
-			out = append(out, field.name)
+func fieldsOf(d postgres.Database) fields {
+	return fields{d.Owner, d.Encoding, d.Collate, d.CType, d.ConnectionLimit, d.Comment}
+}
+
+// differences returns the fields in which a database differs from the wanted one.
+func differences(want, found postgres.Database) ([]commonv1.Difference, error) {
+	return difference.Between(fieldsOf(want), fieldsOf(found),
+		difference.Immutable("encoding", "collate", "characterType"))
+}
+
+// immutable returns an error if PostgreSQL cannot change a field that differs.
+func immutable(want, found postgres.Database) error {
+	all, err := differences(want, found)
+	if err != nil {
+		return err
+	}
+	var fixed []string
+	for _, d := range all {
+		if d.Immutable {
+			fixed = append(fixed, d.Path)
 		}
 	}
+	if len(fixed) == 0 {
+		return nil
+	}
 
-	return out
+	return external.Terminal(postgres.ReasonImmutable, errors.Errorf("PostgreSQL cannot change %s of a database: "+
+		"correct spec.forProvider, or delete this object and create it again", strings.Join(fixed, ", ")))
 }
 
 // Create creates the database, under another name first.
@@ -233,9 +238,8 @@ func (c client) Update(ctx context.Context, mg *v1alpha1.Database) error {
 		return err
 	}
 	if found.Named != nil && found.Half == nil {
-		if fixed := immutable(c.desired(mg), *found.Named); len(fixed) > 0 {
-			return external.Terminal(postgres.ReasonImmutable, errors.Errorf("PostgreSQL cannot change %s of a database: "+
-				"correct spec.forProvider, or delete this object and create it again", strings.Join(fixed, ", ")))
+		if err := immutable(c.desired(mg), *found.Named); err != nil {
+			return err
 		}
 	}
 
@@ -245,26 +249,25 @@ func (c client) Update(ctx context.Context, mg *v1alpha1.Database) error {
 // Delete drops the database, and what is left of a creation.
 func (c client) Delete(ctx context.Context, mg *v1alpha1.Database) error {
 	found, err := c.current(ctx, mg)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case found.Running:
-		return external.RetryAfter(arrival, errors.New("the server is still creating the database: it is dropped after "+
-			"that"))
-	default:
-		return c.DropDatabase(ctx, found)
 	}
+
+	return c.DropDatabase(ctx, found)
 }
 
-// current reads the database once more before a change. If there is only one that another object owns since
-// Observe, it is an error; beside a creation of this object that has not ended, it is left out.
+// current reads the database once more before a change. It is an error if the server still creates the database, and if
+// there is only one that another object owns since Observe. Beside a creation of this object that has not been
+// completed, that one is left out.
 func (c client) current(ctx context.Context, mg *v1alpha1.Database) (postgres.Databases, error) {
 	found, err := c.find(ctx, mg)
-	if err != nil || found.Running {
+	switch {
+	case err != nil:
 		return found, err
-	}
-	if found.Named == nil || *c.seen == (seen{true, found.Named.Comment}) ||
-		c.stamp.Owner(found.Named.Comment) == managed.OwnerOurs {
+	case found.Running:
+		return found, external.RetryAfter(arrival, errors.New("the server is still creating the database: it is changed "+
+			"or dropped after that"))
+	case found.Named == nil, c.ours(found), *c.seen == (seen{true, found.Named.Comment}):
 		return found, nil
 	}
 	if found.Half != nil {

@@ -1,9 +1,13 @@
 package database_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -45,9 +49,11 @@ func TestCreationStillRuns(t *testing.T) {
 	if err != nil || !seen.ResourceExists || seen.Owner != managed.OwnerOurs || !seen.ResourceUpToDate {
 		t.Fatalf("while it is being created: got %+v, %v", seen, err)
 	}
-	err = client.Delete(t.Context(), mg)
-	if after, ok := external.AsRetryAfter(err); !ok || after <= 0 {
-		t.Errorf("a deletion meanwhile: got %v, want an error with a delay", err)
+	for _, change := range []func(context.Context, *v1alpha1.Database) error{client.Update, client.Delete} {
+		err := change(t.Context(), mg)
+		if after, ok := external.AsRetryAfter(err); !ok || after <= 0 {
+			t.Errorf("a change meanwhile: got %v, want an error with a delay", err)
+		}
 	}
 	if err := s.lock.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -68,8 +74,8 @@ func TestCreationStillRuns(t *testing.T) {
 	}
 }
 
-// createAndCut cuts the network for ever while the server creates the database, so that the driver cannot cancel that.
-func (s *slow) createAndCut(t *testing.T, mg *v1alpha1.Database) {
+// begin takes the lock.
+func (s *slow) begin(t *testing.T) {
 	t.Helper()
 	conn, err := s.server.Connect(t.Context(), pgserver.Superuser, pgserver.Password, "postgres")
 	if err != nil {
@@ -81,6 +87,105 @@ func (s *slow) createAndCut(t *testing.T, mg *v1alpha1.Database) {
 	if _, err := s.lock.Exec(t.Context(), "LOCK TABLE pg_database IN SHARE MODE"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestDatabaseOfAnother has another object own the database with the name.
+func TestDatabaseOfAnother(t *testing.T) {
+	server, ok := pgtest.Start(t)
+	if !ok {
+		return
+	}
+	of := v1alpha1.GroupVersion().WithKind(v1alpha1.DatabaseKind).GroupKind()
+	other := string(managed.NewStamp("another-cluster", of, object("taken")))
+	for _, statement := range []string{
+		"CREATE DATABASE taken OWNER provider", "COMMENT ON DATABASE taken IS '" + other + "'",
+	} {
+		if err := server.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := slow{server: server}
+	t.Run("OneRequest", s.oneRequest)
+	t.Run("StillCreating", s.stillCreating)
+	var comment string
+	err := server.In(t.Context(), "postgres", func(conn *pgx.Conn) error {
+		return conn.QueryRow(t.Context(), "SELECT shobj_description(oid, 'pg_database') FROM pg_database "+
+			"WHERE datname = 'taken'").Scan(&comment)
+	})
+	if err != nil || comment != other {
+		t.Errorf("the database of another object has the comment %q, want %q: %v", comment, other, err)
+	}
+}
+
+func taken() *v1alpha1.Database {
+	mg := object("taken")
+	mg.UID, mg.Spec.ForProvider = types.UID("uid-of-taken"), v1alpha1.DatabaseParameters{}
+	meta.SetExternalName(mg, "taken")
+
+	return mg
+}
+
+// oneRequest counts the requests of an Observe: the server says after each that it is ready.
+func (s slow) oneRequest(t *testing.T) {
+	var requests atomic.Int32
+	c := pgtest.Config(s.server, nil)
+	c.Plaintext, c.Port = true, pgtest.Rewrite(t, s.server, func(sent []byte) []byte {
+		requests.Add(int32(bytes.Count(sent, []byte("Z\x00\x00\x00\x05"))))
+
+		return sent
+	})
+	mg := taken()
+	client := connected(t, pgtest.NewLinker(t, c), mg)
+	requests.Store(0)
+	seen, err := client.Observe(t.Context(), mg)
+	if err != nil || seen.Owner != managed.OwnerOther {
+		t.Fatalf("got %+v, %v", seen, err)
+	}
+	if n := requests.Load(); n != 1 {
+		t.Errorf("Observe has sent %d requests, want 1", n)
+	}
+}
+
+// stillCreating has the server create the database of the object under its first name meanwhile.
+func (s slow) stillCreating(t *testing.T) {
+	s.begin(t)
+	creating, err := s.server.Connect(t.Context(), pgserver.Provider, pgserver.Password, "postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := creating.PgConn().Exec(t.Context(), `CREATE DATABASE "moorage-uid-of-taken"`).ReadAll()
+		ended <- err
+	}()
+	wait.Until(t, "the creation runs", func() bool {
+		return s.count(t, "pg_stat_activity WHERE query LIKE 'CREATE DATABASE%' AND wait_event_type = 'Lock'") > 0
+	})
+	mg := taken()
+	client := connected(t, pgtest.NewLinker(t, pgtest.Config(s.server, nil)), mg)
+	seen, err := client.Observe(t.Context(), mg)
+	if err != nil || seen.Owner != managed.OwnerOurs || !seen.ResourceUpToDate {
+		t.Errorf("got %+v, %v", seen, err)
+	}
+	for _, change := range []func(context.Context, *v1alpha1.Database) error{client.Update, client.Delete} {
+		if err := change(t.Context(), mg); err == nil || !strings.Contains(err.Error(), "still creating") {
+			t.Errorf("got %v", err)
+		} else if _, ok := external.AsRetryAfter(err); !ok {
+			t.Errorf("%v has no delay", err)
+		}
+	}
+	if err := s.lock.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// createAndCut cuts the network for ever while the server creates the database, so that the driver cannot cancel that.
+func (s *slow) createAndCut(t *testing.T, mg *v1alpha1.Database) {
+	t.Helper()
+	s.begin(t)
 	proxy := conformance.FaultProxy(t, fmt.Sprintf("127.0.0.1:%d", s.server.Port))
 	_, port, _ := net.SplitHostPort(proxy.Address())
 	number, _ := strconv.ParseUint(port, 10, 16) // the proxy has one

@@ -15,8 +15,10 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/difference"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/reference"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -92,8 +94,8 @@ type client struct {
 	Connector
 }
 
-// older returns a Grant for the same role and database that is older than mg, or nil. Privileges have no place for a
-// stamp, so the oldest Grant owns them.
+// older returns a Grant for the same role and database that is older than mg and owns the privileges, or nil.
+// Privileges have no place for a stamp, so the oldest Grant that manages them owns them.
 func (c client) older(ctx context.Context, mg *v1alpha1.Grant) (*v1alpha1.Grant, error) {
 	all, err := c.to.Grants(ctx, mg)
 	if err != nil {
@@ -103,12 +105,39 @@ func (c client) older(ctx context.Context, mg *v1alpha1.Grant) (*v1alpha1.Grant,
 	for i := range all {
 		other := &all[i]
 		is := desired(other)
-		if other.UID != mg.UID && is.Role == want.Role && is.Database == want.Database && before(other, mg) {
+		if other.UID != mg.UID && is.Role == want.Role && is.Database == want.Database && before(other, mg) &&
+			manages(other) {
 			return other, nil
 		}
 	}
 
 	return nil, nil
+}
+
+// manages reports whether a Grant manages privileges. One that only observes never changes any. One that is paused, or
+// whose policies are not valid, has changed some if it has the finalizer, which the reconciler adds first.
+func manages(mg *v1alpha1.Grant) bool {
+	policies := mg.GetManagementPolicies()
+	switch {
+	case meta.IsPaused(mg), policies.Paused(), policies.Validate() != nil, meta.ValidatePolicies(mg) != nil:
+		return meta.FinalizerExists(mg, managed.FinalizerName)
+	case meta.ShouldOnlyObserve(mg):
+		return false
+	default:
+		return policies.Allow(commonv1.ManagementActionCreate) || policies.Allow(commonv1.ManagementActionUpdate) ||
+			policies.Allow(commonv1.ManagementActionDelete)
+	}
+}
+
+// owns returns an error if an older Grant owns the privileges: it may have appeared since Observe.
+func (c client) owns(ctx context.Context, mg *v1alpha1.Grant) error {
+	owner, err := c.older(ctx, mg)
+	if err != nil || owner == nil {
+		return err
+	}
+
+	return errors.Errorf("the Grant %s/%s is older and is for the same role and database: delete one of the two",
+		owner.Namespace, owner.Name)
 }
 
 // before reports whether a is older than b. If the two were created in the same second, the UIDs decide.
@@ -141,9 +170,16 @@ func (c client) Observe(ctx context.Context, mg *v1alpha1.Grant) (managed.Extern
 	mg.Status.AtProvider = v1alpha1.GrantObservation{Privileges: found.Privileges}
 	mg.SetConditions(commonv1.Available())
 
+	differences, err := difference.Between(fields{want.Privileges}, fields{found.Privileges}, difference.Set("privileges"))
+
 	return managed.ExternalObservation{
-		ResourceExists: true, ResourceUpToDate: slices.Equal(want.Privileges, found.Privileges),
-	}, nil
+		ResourceExists: true, ResourceUpToDate: len(differences) == 0, Differences: differences,
+	}, err
+}
+
+// fields are what is compared.
+type fields struct {
+	Privileges []string `json:"privileges"`
 }
 
 // desired returns the privileges that the spec asks for.
@@ -160,24 +196,27 @@ func desired(mg *v1alpha1.Grant) postgres.Grant {
 
 // Create grants the privileges, unless an older Grant is about to do that.
 func (c client) Create(ctx context.Context, mg *v1alpha1.Grant) error {
-	switch owner, err := c.older(ctx, mg); {
-	case err != nil:
+	if err := c.owns(ctx, mg); err != nil {
 		return external.NotCreated(err)
-	case owner != nil:
-		return external.NotCreated(errors.Errorf("the Grant %s/%s is older and is for the same role and database: delete "+
-			"one of the two", owner.Namespace, owner.Name))
 	}
 
 	return c.CreateGrant(ctx, desired(mg))
 }
 
-// Update grants what is missing and revokes what is too much.
+// Update grants what is missing and revokes what is too much, unless an older Grant owns the privileges.
 func (c client) Update(ctx context.Context, mg *v1alpha1.Grant) error {
+	if err := c.owns(ctx, mg); err != nil {
+		return err
+	}
+
 	return c.UpdateGrant(ctx, desired(mg))
 }
 
-// Delete revokes all privileges of the role on the database.
+// Delete revokes all privileges of the role on the database, unless an older Grant owns them.
 func (c client) Delete(ctx context.Context, mg *v1alpha1.Grant) error {
+	if err := c.owns(ctx, mg); err != nil {
+		return err
+	}
 	of := desired(mg)
 
 	return c.Revoke(ctx, of.Role, of.Database)

@@ -1,13 +1,17 @@
 package grant_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/external"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 
 	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
@@ -20,6 +24,31 @@ func aged(name string, uid types.UID, second int64, privileges ...v1alpha1.Privi
 	out := object("sample")
 	out.Name, out.UID, out.CreationTimestamp = name, uid, metav1.NewTime(time.Unix(second, 0))
 	out.Spec.ForProvider.Privileges = privileges
+
+	return out
+}
+
+// idle returns variants of a Grant that does not change privileges now. One with the finalizer may have granted some.
+func idle(of *v1alpha1.Grant) map[string]*v1alpha1.Grant {
+	out := map[string]*v1alpha1.Grant{}
+	for name, change := range map[string]func(*v1alpha1.Grant){
+		"Paused": func(g *v1alpha1.Grant) {
+			g.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+		},
+		"EmptyList":   func(g *v1alpha1.Grant) { g.Spec.ManagementPolicies = commonv1.ManagementPolicies{} },
+		"ObserveOnly": func(g *v1alpha1.Grant) { g.Spec.ManagementPolicies = commonv1.ManagementPolicies{"Observe"} },
+		"ObserveByKey": func(g *v1alpha1.Grant) {
+			g.Annotations = map[string]string{meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve}
+		},
+		"PausedLater": func(g *v1alpha1.Grant) {
+			g.Annotations = map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+			meta.AddFinalizer(g, managed.FinalizerName)
+		},
+	} {
+		out[name] = of.DeepCopy()
+		out[name].Finalizers = nil
+		change(out[name])
+	}
 
 	return out
 }
@@ -64,6 +93,24 @@ func TestOldestGrantOwns(t *testing.T) {
 
 	all = []v1alpha1.Grant{*newer}
 	owned(newer, managed.OwnerUnknown)
+
+	// A change that follows an Observe from before the older one appeared.
+	all = []v1alpha1.Grant{*newer, *older}
+	for _, change := range []func(context.Context, *v1alpha1.Grant) error{client(newer).Update, client(newer).Delete} {
+		if err := change(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "older is older") {
+			t.Errorf("a change of what the older one owns: got %v", err)
+		}
+	}
+	owned(older, managed.OwnerUnknown)
+
+	for name, idle := range idle(older) {
+		all = []v1alpha1.Grant{*newer, *idle}
+		want := managed.OwnerUnknown
+		if meta.FinalizerExists(idle, managed.FinalizerName) {
+			want = managed.OwnerOther
+		}
+		t.Run(name, func(t *testing.T) { owned(newer, want) })
+	}
 
 	again := aged("again", "c", 2, "CONNECT") // of the same second
 	all = []v1alpha1.Grant{*newer, *again}

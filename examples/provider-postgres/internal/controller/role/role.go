@@ -18,6 +18,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/difference"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -123,14 +124,33 @@ func (c client) Observe(ctx context.Context, mg *v1alpha1.Role) (managed.Externa
 		ConnectionLimit: found.ConnectionLimit, PasswordID: before,
 	}
 	mg.SetConditions(commonv1.Available())
-	wanted := c.desired(mg, note, "")
-	wanted.Verifier = found.Verifier
-	out.ResourceUpToDate = wanted == *found
-	if mg.Spec.WriteConnectionSecretToRef == nil {
-		return out, nil
+	out.Differences, err = differences(c.desired(mg, note, ""), *found)
+	out.ResourceUpToDate = len(out.Differences) == 0
+	if err != nil || mg.Spec.WriteConnectionSecretToRef == nil {
+		return out, err
 	}
 
 	return out, c.observePassword(ctx, mg, found, &out)
+}
+
+// fields are what is compared. The password is not: observePassword does that.
+type fields struct {
+	Login           bool   `json:"login"`
+	CreateDatabase  bool   `json:"createDatabase"`
+	CreateRole      bool   `json:"createRole"`
+	Inherit         bool   `json:"inherit"`
+	ConnectionLimit int32  `json:"connectionLimit"`
+	Comment         string `json:"comment"`
+}
+
+func fieldsOf(r postgres.Role) fields {
+	return fields{r.Login, r.CreateDatabase, r.CreateRole, r.Inherit, r.ConnectionLimit, r.Comment}
+}
+
+// differences returns the fields in which a role differs from the wanted one. The comment identifies the password, so
+// its text is not shown.
+func differences(want, found postgres.Role) ([]commonv1.Difference, error) {
+	return difference.Between(fieldsOf(want), fieldsOf(found), difference.Sensitive("comment"))
 }
 
 // observePassword adds to an observation what is to be done about the password.
@@ -161,7 +181,7 @@ func (c client) observePassword(
 	out.ConnectionDetails = c.details(mg, next.publish)
 	if next.apply != "" {
 		out.ResourceUpToDate = false
-		out.Diff = "password"
+		out.Differences = append(out.Differences, commonv1.Difference{Path: keyPassword, Sensitive: true})
 	}
 
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/controller"
+	"github.com/moorage-dev/moorage/pkg/difference"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -112,9 +113,16 @@ func (c client) Observe(ctx context.Context, mg *v1alpha1.Schema) (managed.Exter
 	}
 	mg.Status.AtProvider = v1alpha1.SchemaObservation{Owner: found.Owner}
 	mg.SetConditions(commonv1.Available())
-	out.ResourceUpToDate = found.Comment == want.Comment && (want.Owner == "" || want.Owner == found.Owner)
+	out.Differences, err = difference.Between(fields{want.Owner, want.Comment}, fields{found.Owner, found.Comment})
+	out.ResourceUpToDate = len(out.Differences) == 0
 
-	return out, nil
+	return out, err
+}
+
+// fields are what is compared. An empty field of the spec is not.
+type fields struct {
+	Owner   string `json:"owner,omitempty"`
+	Comment string `json:"comment,omitempty"`
 }
 
 // desired returns the schema that the spec asks for.
