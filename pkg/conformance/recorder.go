@@ -25,7 +25,7 @@ type recorder struct {
 	*ledger
 
 	connecter managed.ExternalConnecter
-	secrets   []string
+	suite     *Suite
 	concealed redact.Secrets // that the client has passed to external.Conceal
 }
 
@@ -111,14 +111,15 @@ func (t *recorder) reportPanic(a clientCall, err error) {
 	t.host.stopReason.Store(&reason{"calls-return", a.String() + " does not return: " + first + until + "\n" + rest})
 }
 
-// judgeDetails reports connection details that contain a secret of the suite. Everyone with access to the connection
-// Secret would have the credentials of the provider.
+// judgeDetails reports connection details that contain a secret of the provider. Everyone with access to the connection
+// Secret would have the credentials of the provider. Credentials of the resource belong there.
 func (t *recorder) judgeDetails(mg resource.Managed, details managed.ConnectionDetails) {
 	for key, value := range details {
-		for _, secret := range t.secrets {
+		for _, secret := range t.suite.Secrets {
 			if strings.Contains(string(value), secret) {
 				t.violate("secrets-are-kept", fmt.Sprintf("the connection detail %q of %s shows one: publish credentials of the "+
-					"resource, and not those of the provider", key, mg.GetUID()))
+					"resource, and not those of the provider. If the text is a credential of the resource, move it from "+
+					"Suite.Secrets to Suite.ResourceSecrets", key, mg.GetUID()))
 			}
 		}
 	}
@@ -128,7 +129,7 @@ func (t *recorder) judgeDetails(mg resource.Managed, details managed.ConnectionD
 func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err error) {
 	if err != nil {
 		text := t.concealed.Mask().Text(err.Error()) // as the reconciler does
-		for _, secret := range t.secrets {
+		for _, secret := range t.suite.allSecrets() {
 			if strings.Contains(text, secret) {
 				t.violate("secrets-are-kept", fmt.Sprintf("the error of %s shows one: %s. Pass the secret to external.Conceal "+
 					"in Connect, and leave it out of errors", a, strings.ReplaceAll(text, secret, "<secret>")))

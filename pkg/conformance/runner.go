@@ -173,7 +173,7 @@ func (k *runner) inspectBefore() {
 
 // newRecorder returns a connecter for a new process of the provider.
 func (k *runner) newRecorder() *recorder {
-	t := &recorder{ledger: k.ledger, secrets: k.suite.Secrets}
+	t := &recorder{ledger: k.ledger, suite: &k.suite}
 	_ = k.host.call(context.Background(), "Suite.NewConnecter", func(context.Context) error {
 		if t.connecter = k.suite.NewConnecter(); isNil(t.connecter) {
 			return k.host.giveUp("suite-is-complete", "Suite.NewConnecter returns nil")

@@ -259,7 +259,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 			Dependents:   sim.Dependents{CollectsGarbage: garbageCollection, Publishes: t.publishes()},
 			NewConnecter: func() managed.ExternalConnecter { return t.newRecorder() }, Behind: t.newServer(),
 		},
-		External: t.ledger, Schedule: schedule, Secrets: t.suite.Secrets, Salt: t.salt + uint32(t.schedulesRun),
+		External: t.ledger, Schedule: schedule, Secrets: t.suite.allSecrets(), Salt: t.salt + uint32(t.schedulesRun),
 		Edit: t.applyEdit, Drift: t.driftAll, Pace: t.waitForDelay, Patient: t.waitWithinPatience,
 		Script: func(w *sim.World) {
 			t.World, t.ledger.violate, t.ledger.abort = w, w.Violate, w.Abort
@@ -288,7 +288,7 @@ func (t *scenarioRun) searchSecrets() {
 	if err != nil {
 		return // an object that cannot be encoded cannot be stored
 	}
-	for _, secret := range t.suite.Secrets {
+	for _, secret := range t.suite.allSecrets() {
 		if strings.Contains(string(data), secret) {
 			t.Violate("secrets-are-kept", "the object "+mg.GetName()+" shows one, as it is stored")
 		}

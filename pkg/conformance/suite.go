@@ -51,8 +51,12 @@ type Suite struct {
 	Probe Probe
 
 	// Secrets are texts that must not occur in a status, event, log, error or connection detail, such as the password of
-	// Connecter.
+	// Connecter. Credentials of a resource belong in ResourceSecrets.
 	Secrets []string
+
+	// ResourceSecrets are texts that must not occur in a status, event, log or error, but belong in connection details,
+	// such as a password that the external system gives each resource. The default is none.
+	ResourceSecrets []string
 
 	// Delay is the time after which the external system shows a change. The suite waits for this time after each change,
 	// before virtual time continues. The default is 0.
@@ -246,7 +250,11 @@ func (s *Suite) problems() []string {
 	say(s.Class != "" &&
 		!slices.Contains([]Class{Named, Token, Findable, Opaque}, s.Class), "Suite.Class is %q, which is no class",
 		s.Class)
-	say(slices.Contains(s.Secrets, ""), "Suite.Secrets has an empty text, which is everywhere")
+	say(slices.Contains(s.allSecrets(), ""), "Suite.Secrets or Suite.ResourceSecrets has an empty text, which is everywhere")
+	for _, secret := range s.ResourceSecrets {
+		say(slices.Contains(s.Secrets, secret), "Suite.Secrets and Suite.ResourceSecrets have a text in common: credentials of "+
+			"the provider are in the former, and those of a resource in the latter")
+	}
 	names := map[string]bool{}
 	for i, mg := range s.Samples {
 		if isNil(mg) {
@@ -274,6 +282,9 @@ func (s *Suite) problems() []string {
 
 	return out
 }
+
+// allSecrets returns the secrets of the provider and of the resources.
+func (s *Suite) allSecrets() []string { return slices.Concat(s.Secrets, s.ResourceSecrets) }
 
 // sampleProblem returns the reasons why a sample cannot be used.
 func (s *Suite) sampleProblem(i int, mg resource.Managed) []string {
