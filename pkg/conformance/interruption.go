@@ -353,6 +353,7 @@ func (m *directChecks) hangingCall(name string, mg resource.Managed, token strin
 		}
 		setSpec(mg, mutated(m.sample, *mutation))
 		mg.SetGeneration(mg.GetGeneration() + 1)
+		m.publishFirst(mg)
 
 		return func() error { return m.callUpdate(mg) }, seen(func(_, upToDate bool) bool { return upToDate })
 	case "Delete":

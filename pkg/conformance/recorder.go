@@ -26,7 +26,8 @@ type recorder struct {
 
 	connecter managed.ExternalConnecter
 	suite     *Suite
-	concealed redact.Secrets // that the client has passed to external.Conceal
+	publisher *directPublisher // of direct calls; nil if a reconciler makes the calls
+	concealed redact.Secrets   // that the client has passed to external.Conceal
 }
 
 // A clientCall is a call to the connecter or the client.
@@ -254,6 +255,11 @@ func (c *client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 		return managed.ExternalObservation{}, err
 	}
 	c.recorder.judgeDetails(mg, o.ConnectionDetails)
+	if p := c.recorder.publisher; p != nil {
+		if err := p.publish(mg, o); err != nil {
+			_ = c.recorder.host.giveUp("suite-is-complete", "cannot publish connection details: "+err.Error())
+		}
+	}
 
 	return o, nil
 }

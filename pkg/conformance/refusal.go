@@ -46,8 +46,8 @@ func (m *directChecks) checkRefusedDelete() *finding {
 		"it took, such as a connection of a pool", refused, mg.GetName())
 }
 
-// vainCalls returns the number of calls that use up a pool of a usual size, on a machine with a number of processors. Some
-// pools have four or ten connections per processor, others have ten to thirty on any machine.
+// vainCalls returns the number of calls that use up a pool of a usual size, on a machine with a number of processors.
+// Some pools have four or ten connections per processor, others have ten to thirty on any machine.
 func vainCalls(processors int) int { return max(10*processors, 30) + 2 }
 
 // deleteInVain calls Delete often enough to use up a pool of usual size. It returns how many calls were refused, and

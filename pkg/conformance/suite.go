@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,13 @@ type Suite struct {
 	// suite calls NewConnecter for each simulated process, so a client loses its memory when a process ends. Prefer
 	// NewConnecter to Connecter.
 	NewConnecter func() managed.ExternalConnecter
+
+	// NewConnecterWithReader is like NewConnecter, for a client that reads Secrets, such as its own connection Secret, and
+	// replaces NewConnecter. In a schedule the reader reads from the API server of the schedule, without faults, as
+	// GetAPIReader of a manager does. The suite also calls the client directly, without a reconciler. Then the reader
+	// reads the Secrets to which the suite has published what Observe returned. corev1.Secret must be registered in
+	// Scheme. Typed and unstructured reads work, outside of calls of the client, too.
+	NewConnecterWithReader func(secrets ctrlclient.Reader) managed.ExternalConnecter
 
 	// Class is the way in which a Create is repeated safely after its response was lost. If the client is a
 	// managed.CreationRecoverer, the default is Findable. Otherwise it is Opaque. The suite adds the reconciler options
@@ -244,16 +252,21 @@ func (s *Suite) problems() []string {
 	say(s.Scheme == nil, "Suite.Scheme is nil: give the scheme that knows the kind")
 	say(s.Scheme != nil &&
 		!s.Scheme.Recognizes(gvk), "Suite.Scheme does not know the kind %s: call your AddToScheme with it", gvk)
-	say(s.Connecter == nil && s.NewConnecter == nil, "Suite.Connecter and Suite.NewConnecter are nil: give one of them")
+	say(s.Connecter == nil && s.NewConnecter == nil && s.NewConnecterWithReader == nil,
+		"Suite.Connecter, Suite.NewConnecter and Suite.NewConnecterWithReader are nil: give one of them")
+	say(s.Scheme != nil && s.needsSecrets() && !s.Scheme.Recognizes(corev1.SchemeGroupVersion.WithKind("Secret")),
+		"Suite.Scheme does not know Secrets, which Suite.NewConnecterWithReader and an Authenticator need: call "+
+			"corev1.AddToScheme with it")
 	say(s.Probe == nil, "Suite.Probe is nil: without it the suite does not know what exists")
 	say(len(s.Samples) == 0, "Suite.Samples is empty: give at least one object")
 	say(s.Class != "" &&
 		!slices.Contains([]Class{Named, Token, Findable, Opaque}, s.Class), "Suite.Class is %q, which is no class",
 		s.Class)
-	say(slices.Contains(s.allSecrets(), ""), "Suite.Secrets or Suite.ResourceSecrets has an empty text, which is everywhere")
+	say(slices.Contains(s.allSecrets(), ""),
+		"Suite.Secrets or Suite.ResourceSecrets has an empty text, which is everywhere")
 	for _, secret := range s.ResourceSecrets {
-		say(slices.Contains(s.Secrets, secret), "Suite.Secrets and Suite.ResourceSecrets have a text in common: credentials of "+
-			"the provider are in the former, and those of a resource in the latter")
+		say(slices.Contains(s.Secrets, secret), "Suite.Secrets and Suite.ResourceSecrets have a text in common: "+
+			"credentials of the provider are in the former, and those of a resource in the latter")
 	}
 	names := map[string]bool{}
 	for i, mg := range s.Samples {
@@ -281,6 +294,13 @@ func (s *Suite) problems() []string {
 	}
 
 	return out
+}
+
+// needsSecrets reports whether the suite cannot be run without Secrets.
+func (s *Suite) needsSecrets() bool {
+	_, logsIn := s.Probe.(Authenticator)
+
+	return logsIn || s.NewConnecterWithReader != nil
 }
 
 // allSecrets returns the secrets of the provider and of the resources.
