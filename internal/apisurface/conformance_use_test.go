@@ -32,14 +32,16 @@ var _ = conformance.Suite{
 	Mutations: []conformance.Mutation{{
 		Name: "", Change: func(resource.Managed) {}, Want: map[string]string{}, Immutable: true,
 	}},
-	Probe:       probe{},
-	Secrets:     []string{},
-	Delay:       time.Duration(0),
-	Patience:    time.Duration(0),
-	CallTimeout: time.Duration(0),
-	Within:      time.Duration(0),
-	Server:      func() (client.Client, error) { return nil, nil },
-	Replay:      "",
+	Probe:                  probe{},
+	Secrets:                []string{},
+	NewConnecterWithReader: func(client.Reader) managed.ExternalConnecter { return nil },
+	ResourceSecrets:        []string{},
+	Delay:                  time.Duration(0),
+	Patience:               time.Duration(0),
+	CallTimeout:            time.Duration(0),
+	Within:                 time.Duration(0),
+	Server:                 func() (client.Client, error) { return nil, nil },
+	Replay:                 "",
 }
 
 var _ = []conformance.Class{conformance.Named, conformance.Token, conformance.Findable, conformance.Opaque}
@@ -54,6 +56,7 @@ var (
 	_ conformance.Interrupter      = probe{}
 	_ conformance.Hider            = probe{}
 	_ conformance.Holder           = probe{}
+	_ conformance.Authenticator    = probe{}
 	_ conformance.Protector        = probe{}
 	_ conformance.UnmanagedDrifter = probe{}
 )
@@ -105,6 +108,8 @@ func (probe) Hold(context.Context, string) (<-chan struct{}, func(context.Contex
 }
 
 func (probe) Protect(context.Context, string) (func(context.Context) error, error) { return end, nil }
+
+func (probe) Authenticate(context.Context, map[string][]byte) error { return nil }
 
 func (probe) DriftUnmanaged(context.Context, string) error { return nil }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -38,6 +39,9 @@ func (w *World) Leave(object types.UID) { w.users.left[object] = true }
 
 // Live lets a duration of virtual time pass. It ends early when a condition in enough is true.
 func (w *World) Live(d time.Duration, enough ...func() bool) { w.run(w.now().Add(d), enough...) }
+
+// Client returns a client of users for the API server. No fault affects its requests.
+func (w *World) Client() client.Client { return w.users.client }
 
 // Settle lets time pass until every object is in the desired state, and records a violation if that takes too long.
 func (w *World) Settle() { w.settle() }

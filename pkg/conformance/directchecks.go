@@ -31,6 +31,7 @@ func (k *runner) runDirectChecks() {
 		before := k.resourceIDs()
 		m := &directChecks{runner: k, recorder: k.newRecorder(), mg: k.stored(sample), sample: sample,
 			before: before}
+		m.recorder.publisher = k.direct
 		m.token = string(m.mg.GetUID()) + "-0001"
 		k.names[m.mg.GetUID()] = m.mg.GetName()
 		for _, step := range []func() *finding{
@@ -81,6 +82,13 @@ func (m *directChecks) callDelete(mg resource.Managed) error {
 // callUpdate calls Update over a new connection.
 func (m *directChecks) callUpdate(mg resource.Managed) error {
 	return m.call(mg, func(c managed.ExternalClient) error { return c.Update(context.Background(), mg) })
+}
+
+// publishFirst observes an object that names a connection Secret, so that its details are published before Update.
+func (m *directChecks) publishFirst(mg resource.Managed) {
+	if secretOf(mg) != "" {
+		_, _ = m.observe(context.Background(), mg)
+	}
 }
 
 // checkConnect checks that Connect succeeds, that the client has the methods that the class needs, and that its
@@ -255,6 +263,7 @@ func (m *directChecks) checkCreatedObserved() *finding {
 func (m *directChecks) update(mg resource.Managed, want wantedFields, what string) *finding {
 	var o managed.ExternalObservation
 	for range 3 {
+		m.publishFirst(mg)
 		if err := m.callUpdate(mg); err != nil {
 			return m.finding("update-converges", "Update of %s fails: %v", mg.GetName(), err)
 		}

@@ -42,7 +42,7 @@ func (k *runner) runScenarios() {
 
 		return
 	}
-	var scenarios []passed
+	var scenarios, restarts []passed
 	for i, sample := range k.suite.Samples {
 		for _, st := range k.scenarios() {
 			r := k.runAndCollect(st, sample, nil, nil)
@@ -52,10 +52,18 @@ func (k *runner) runScenarios() {
 			if i == 0 && st.faults && len(r.Violations) == 0 {
 				scenarios = append(scenarios, passed{st, r, k.ledger.wire.exchanges})
 			}
+			if i == 0 && st.restarts() && len(r.Violations) == 0 {
+				restarts = append(restarts, passed{scenario: st, Result: r})
+			}
 		}
 	}
 	if k.stopped() {
 		k.note("faults were not tried: something is wrong without them")
+
+		return
+	}
+	if k.runRestarts(restarts); k.stopped() {
+		k.note("other faults were not tried: something is wrong after the process has died")
 
 		return
 	}
@@ -70,6 +78,33 @@ func (k *runner) runScenarios() {
 			"%d schedules with faults were left out, for want of time or because others of their scenario fail: "+
 				"with a larger Suite.Within there are fewer",
 			k.skipped)
+	}
+}
+
+// restarts reports whether a scenario is one in which a connection Secret has to work after the process has died.
+func (s scenario) restarts() bool { return s.name == "create" || strings.HasPrefix(s.name, "update-") }
+
+// runRestarts runs scenarios in which the process dies after each Create and Update. If the suite has an Authenticator,
+// no limit of time leaves them out: they are few, and what only the memory of the process knows is lost there. The
+// scenario "create" is the first one. The others begin like it, so their first calls are not tried again.
+func (k *runner) runRestarts(scenarios []passed) {
+	if _, ok := k.suite.Probe.(Authenticator); !ok || !k.publishes() {
+		return
+	}
+	tried := map[callAt]bool{}
+	for _, of := range scenarios {
+		for _, f := range of.FaultsAt(nil, []sim.Kind{sim.CrashAfter}) {
+			at := callAt{f.Op, f.N}
+			if f.Op != "Create" && f.Op != "Update" || tried[at] {
+				continue
+			}
+			if of.name == "create" {
+				tried[at] = true
+			}
+			if k.runAndCollect(of.scenario, k.suite.Samples[0], []sim.Fault{f}, nil); k.stopped() {
+				return
+			}
+		}
 	}
 }
 

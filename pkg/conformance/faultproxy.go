@@ -18,6 +18,12 @@ import (
 // server, or with the first data on a connection. It is answered when the server sends data. Several requests that a
 // client sends without waiting for an answer are one exchange. The handshakes of a connection, such as those of TLS,
 // count as exchanges, too.
+//
+// Data that the server never answers, such as a one-way message or the reply to a ping, is no exchange of its own: it
+// belongs to the next exchange of its connection, unless an interruption begins in between. The proxy cannot see which
+// data expects an answer. So after a call the suite waits up to Suite.Patience for outstanding answers. Once the server
+// has left data unanswered for that long, the suite waits only several times as long as the slowest answer so far took.
+// With such a server, a change by a request that outlives its call may be attributed to the next call.
 type Proxy struct {
 	listener net.Listener
 	network  string
@@ -30,8 +36,10 @@ type Proxy struct {
 	delay     time.Duration
 	exchanges int // that were answered
 	armed     Interruption
-	arming    int // number of the current interruption
-	since     int // exchanges that began and were answered since the interruption was armed
+	arming    int           // number of the current interruption
+	since     int           // exchanges that began and were answered since the interruption was armed
+	slowest   time.Duration // answer so far
+	oneWay    bool          // the server has left data unanswered
 	closed    bool
 }
 
@@ -48,8 +56,9 @@ const (
 // A link is a connection of a client, and its connection to the server.
 type link struct {
 	client, server net.Conn
-	asking         bool // the client has sent data, and the server none after it
-	arming         int  // the interruption that was armed when it began to ask
+	asking         bool      // the client has sent data, and the server none after it
+	asked          time.Time // when the client last sent data
+	arming         int       // the interruption that was armed when it began to ask
 }
 
 // FaultProxy starts a Proxy in front of the server at the address, and stops it when the test ends. The address is
@@ -110,17 +119,30 @@ func (p *Proxy) Exchanges() int {
 	return p.exchanges
 }
 
-// pending reports whether the server has not answered a request yet.
+// Bounds of the time in which a server that leaves data unanswered is expected to answer.
+const (
+	shortestAnswer = 50 * time.Millisecond
+	timesSlowest   = 8
+)
+
+// pending reports whether the server may still answer a request.
 func (p *Proxy) pending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.links {
-		if l.asking {
+		if l.asking && (!p.oneWay || time.Since(l.asked) < max(shortestAnswer, timesSlowest*p.slowest)) {
 			return true
 		}
 	}
 
 	return false
+}
+
+// noteUnanswered notes that the server leaves data unanswered.
+func (p *Proxy) noteUnanswered() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.oneWay = true
 }
 
 // Interrupt interrupts the exchanges that follow, as the Interruption says, until end is called. In an interrupted
@@ -256,13 +278,13 @@ func (p *Proxy) leave(l *link) {
 func (p *Proxy) request(l *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !l.asking {
+	if !l.asking || l.arming != p.arming { // data of an earlier call that is still unanswered is not of this exchange
 		l.arming = p.arming
 		if p.armed.Answered && p.since >= p.armed.Exchange {
 			p.interrupt()
 		}
 	}
-	l.asking = true
+	l.asking, l.asked = true, time.Now()
 
 	return p.state == passing || p.state == silent
 }
@@ -278,7 +300,7 @@ func (p *Proxy) answer(l *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.asking {
-		l.asking = false
+		l.asking, p.slowest = false, max(p.slowest, time.Since(l.asked))
 		p.exchanges++
 		if l.arming == p.arming { // the answer to an earlier request belongs to an earlier call
 			p.since++

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -116,5 +117,111 @@ func TestFaultProxyOfSocket(t *testing.T) {
 	}()
 	if got := result(&lineClient{address: FaultProxy(t, path).Address()}, "GET", "first"); got != "OK" {
 		t.Error(got)
+	}
+}
+
+// A oneWayClient is connected with a server that answers each line that does not begin with TELL.
+type oneWayClient struct {
+	net.Conn
+	answers *bufio.Scanner
+}
+
+// oneWay returns a proxy and a client that is connected through it.
+func oneWay(t *testing.T) (*Proxy, oneWayClient) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = conn.Close() }()
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					if lines.Text() != "TELL" {
+						_, _ = fmt.Fprintln(conn, "OK")
+					}
+				}
+			}()
+		}
+	}()
+	p := FaultProxy(t, l.Addr().String())
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+
+	return p, oneWayClient{conn, bufio.NewScanner(conn)}
+}
+
+// ask sends GET, and reports whether the client got an answer.
+func (c oneWayClient) ask() bool {
+	_, err := fmt.Fprintln(c, "GET")
+
+	return err == nil && c.answers.Scan()
+}
+
+// tell sends a line that the server does not answer. It returns when the proxy has seen the line.
+func (c oneWayClient) tell(t *testing.T, p *Proxy) {
+	t.Helper()
+	if _, err := fmt.Fprintln(c, "TELL"); err != nil {
+		t.Fatal(err)
+	}
+	for !p.pending() {
+		runtime.Gosched()
+	}
+}
+
+// TestOneWayMessages: data that the server does not answer delays no later interruption.
+func TestOneWayMessages(t *testing.T) {
+	for name, c := range map[string]struct {
+		interruption Interruption
+		answered     int // requests after the interruption began
+	}{
+		"AnswerLost":  {Interruption{Exchange: 1}, 0},
+		"RequestLost": {Interruption{Exchange: 1, Answered: true}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, client := oneWay(t)
+			if !client.ask() {
+				t.Fatal("the client is not connected")
+			}
+			client.tell(t, p)
+			if _, err := p.Interrupt(t.Context(), c.interruption); err != nil {
+				t.Fatal(err)
+			}
+			answered := 0
+			for answered < 3 && client.ask() {
+				answered++
+			}
+			if answered != c.answered {
+				t.Errorf("%d requests were answered instead of %d", answered, c.answered)
+			}
+		})
+	}
+}
+
+// TestPendingOneWayMessages: the suite waits once for the answer to data that the server does not answer.
+func TestPendingOneWayMessages(t *testing.T) {
+	p, client := oneWay(t)
+	h := newHost(time.Minute)
+	defer h.close()
+	w := newWire(lineProbe{Proxy: p}, time.Millisecond)
+	if !client.ask() {
+		t.Fatal("the client is not connected")
+	}
+	client.tell(t, p)
+	w.awaitPending(h)
+	w.patience = time.Hour
+	client.tell(t, p)
+	w.awaitPending(h) // the test does not end if this waits for an answer
+	if h.stopped() {
+		t.Error(h.stopReason.Load())
 	}
 }

@@ -148,7 +148,7 @@ func (w *wire) begin(h *host, name string) (end func()) {
 
 	return func() {
 		stop()
-		w.awaitPending()
+		w.awaitPending(h)
 		w.exchanges[at] = w.count(h) - before
 		if w.learning {
 			w.most[name] = max(w.most[name], w.exchanges[at])
@@ -157,15 +157,26 @@ func (w *wire) begin(h *host, name string) (end func()) {
 }
 
 // awaitPending waits until the external system has answered the requests that have outlived their call, so that their
-// effects are not attributed to the next call. It knows of them only with a FaultProxy.
-func (w *wire) awaitPending() {
-	p, knows := w.interrupter.(interface{ pending() bool })
-	if !knows || w.interrupted {
+// effects are not attributed to the next call. It knows of them only with a FaultProxy. It waits in real time.
+func (w *wire) awaitPending(h *host) {
+	p, knows := w.interrupter.(interface {
+		pending() bool
+		noteUnanswered()
+	})
+	if !knows || w.interrupted || !p.pending() {
 		return
 	}
-	for began := time.Now(); p.pending() && time.Since(began) < w.patience; {
-		<-time.After(time.Millisecond)
-	}
+	_ = h.callFor(context.Background(), h.limit+w.patience, "waiting", func(context.Context) error {
+		for began := time.Now(); p.pending(); <-time.After(time.Millisecond) {
+			if time.Since(began) >= w.patience {
+				p.noteUnanswered()
+
+				break
+			}
+		}
+
+		return nil
+	})
 }
 
 // isActive reports whether there were exchanges since the last call ended: of a request that has outlived its call.
@@ -211,7 +222,7 @@ func (w *wire) interrupt(h *host, i Interruption) (end func()) {
 		if err := h.callProbeOnce("what Probe.Interrupt returned", heal); err != nil && !h.stopped() {
 			_ = h.giveUpProbe("what Probe.Interrupt returned fails: "+err.Error(), err)
 		}
-		w.awaitPending()
+		w.awaitPending(h)
 	}
 }
 
@@ -342,6 +353,7 @@ func (m *directChecks) hangingCall(name string, mg resource.Managed, token strin
 		}
 		setSpec(mg, mutated(m.sample, *mutation))
 		mg.SetGeneration(mg.GetGeneration() + 1)
+		m.publishFirst(mg)
 
 		return func() error { return m.callUpdate(mg) }, seen(func(_, upToDate bool) bool { return upToDate })
 	case "Delete":

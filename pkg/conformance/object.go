@@ -96,7 +96,7 @@ func mutated(sample resource.Managed, m Mutation) resource.Managed {
 
 // replaceUIDs replaces the UIDs of objects in a text by the names of the objects, and secrets by "<secret>".
 func (k *runner) replaceUIDs(text string) string {
-	for _, secret := range k.suite.Secrets {
+	for _, secret := range k.suite.allSecrets() {
 		if secret != "" {
 			text = strings.ReplaceAll(text, secret, "<secret>")
 		}

@@ -6,13 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// stampedField returns the field of the resource in which Create has stored the managed.Stamp of the object, or "".
+// stampedField returns the field of the resource in which Create has stored the managed.Stamp of the object, or "". The
+// cluster in the stamp is that of the author. A path with the namespace, the name and the UID alone is no stamp.
 func (m *directChecks) stampedField() string {
-	end := "/" + m.mg.GetNamespace() + "/" + m.mg.GetName() + "/" + string(m.mg.GetUID())
+	end := string(managed.NewStamp("", schema.GroupVersionKind(m.suite.Kind).GroupKind(), m.mg))
 	state := m.ledger.existing[meta.GetExternalName(m.mg)].State
 	for _, field := range slices.Sorted(maps.Keys(state)) {
 		if strings.Contains(state[field], end) {

@@ -54,6 +54,7 @@ var properties = []property{
 	{"secrets-are-kept", "no status, event, log, error or connection detail shows a secret", []string{"S10"}},
 	{"one-leader", "a process that lost the leadership begins no change in the external system", []string{"S13"}},
 	{"ready-is-true", "an object is Ready only for the generation that was observed", []string{"S14"}},
+	{"details-work", "if an object is Ready, an application can log in with its connection Secret", nil},
 	{"one-change-a-pass", "a reconcile makes at most one change in the external system", []string{"S15"}},
 	{"converges", "an object reaches its desired state, and stays in it", []string{"L1"}},
 	{"never-stuck", "no object stays blocked that can recover by itself", []string{"L3"}},

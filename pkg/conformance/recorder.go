@@ -25,8 +25,9 @@ type recorder struct {
 	*ledger
 
 	connecter managed.ExternalConnecter
-	secrets   []string
-	concealed redact.Secrets // that the client has passed to external.Conceal
+	suite     *Suite
+	publisher *directPublisher // of direct calls; nil if a reconciler makes the calls
+	concealed redact.Secrets   // that the client has passed to external.Conceal
 }
 
 // A clientCall is a call to the connecter or the client.
@@ -111,14 +112,15 @@ func (t *recorder) reportPanic(a clientCall, err error) {
 	t.host.stopReason.Store(&reason{"calls-return", a.String() + " does not return: " + first + until + "\n" + rest})
 }
 
-// judgeDetails reports connection details that contain a secret of the suite. Everyone with access to the connection
-// Secret would have the credentials of the provider.
+// judgeDetails reports connection details that contain a secret of the provider. Everyone with access to the connection
+// Secret would have the credentials of the provider. Credentials of the resource belong there.
 func (t *recorder) judgeDetails(mg resource.Managed, details managed.ConnectionDetails) {
 	for key, value := range details {
-		for _, secret := range t.secrets {
+		for _, secret := range t.suite.Secrets {
 			if strings.Contains(string(value), secret) {
 				t.violate("secrets-are-kept", fmt.Sprintf("the connection detail %q of %s shows one: publish credentials of the "+
-					"resource, and not those of the provider", key, mg.GetUID()))
+					"resource, and not those of the provider. If the text is a credential of the resource, move it from "+
+					"Suite.Secrets to Suite.ResourceSecrets", key, mg.GetUID()))
 			}
 		}
 	}
@@ -128,7 +130,7 @@ func (t *recorder) judgeDetails(mg resource.Managed, details managed.ConnectionD
 func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err error) {
 	if err != nil {
 		text := t.concealed.Mask().Text(err.Error()) // as the reconciler does
-		for _, secret := range t.secrets {
+		for _, secret := range t.suite.allSecrets() {
 			if strings.Contains(text, secret) {
 				t.violate("secrets-are-kept", fmt.Sprintf("the error of %s shows one: %s. Pass the secret to external.Conceal "+
 					"in Connect, and leave it out of errors", a, strings.ReplaceAll(text, secret, "<secret>")))
@@ -253,6 +255,11 @@ func (c *client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 		return managed.ExternalObservation{}, err
 	}
 	c.recorder.judgeDetails(mg, o.ConnectionDetails)
+	if p := c.recorder.publisher; p != nil {
+		if err := p.publish(mg, o); err != nil {
+			_ = c.recorder.host.giveUp("suite-is-complete", "cannot publish connection details: "+err.Error())
+		}
+	}
 
 	return o, nil
 }

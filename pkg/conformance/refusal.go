@@ -46,11 +46,15 @@ func (m *directChecks) checkRefusedDelete() *finding {
 		"it took, such as a connection of a pool", refused, mg.GetName())
 }
 
+// vainCalls returns the number of calls that use up a pool of a usual size, on a machine with a number of processors.
+// Some pools have four or ten connections per processor, others have ten to thirty on any machine.
+func vainCalls(processors int) int { return max(10*processors, 30) + 2 }
+
 // deleteInVain calls Delete often enough to use up a pool of usual size. It returns how many calls were refused, and
 // whether one waited until its deadline.
 func (m *directChecks) deleteInVain(mg resource.Managed) (refused int, late bool) {
 	defer m.shorten(min(m.host.limit, 8*shortest))()
-	for range 2*runtime.GOMAXPROCS(0) + 8 {
+	for range vainCalls(runtime.GOMAXPROCS(0)) {
 		late, err := m.timedDelete(clone(mg))
 		if late || err == nil || m.host.stopped() { // the external system may only note the deletion
 			return refused, late

@@ -60,3 +60,16 @@ func TestARefusedDeleteKeepsNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestVainCalls: the calls use up each usual pool, whatever the number of processors.
+func TestVainCalls(t *testing.T) {
+	for _, processors := range []int{1, 2, 4, 8, 64} {
+		for pool, size := range map[string]int{
+			"pgx": max(4, processors), "go-redis": 10 * processors, "ten": 10, "database/sql, as recommended": 25, "thirty": 30,
+		} {
+			if calls := vainCalls(processors); calls <= size {
+				t.Errorf("%d processors: %d calls do not use up the pool %s of %d", processors, calls, pool, size)
+			}
+		}
+	}
+}

@@ -54,6 +54,8 @@ type runner struct {
 	ledger    *ledger
 	findings  findings
 
+	connectionSecrets
+
 	names        map[types.UID]string
 	salt         uint32
 	objects      int
@@ -79,6 +81,7 @@ func examine(t *testing.T, s Suite) *runner {
 	if len(k.findings.list) > 0 {
 		return k
 	}
+	k.connectionSecrets = newConnectionSecrets(k.suite.Kind, k.suite.Scheme)
 	k.host = newHost(k.suite.CallTimeout)
 	defer k.host.close()
 	k.ledger = &ledger{
@@ -173,10 +176,16 @@ func (k *runner) inspectBefore() {
 
 // newRecorder returns a connecter for a new process of the provider.
 func (k *runner) newRecorder() *recorder {
-	t := &recorder{ledger: k.ledger, secrets: k.suite.Secrets}
+	t := &recorder{ledger: k.ledger, suite: &k.suite}
 	_ = k.host.call(context.Background(), "Suite.NewConnecter", func(context.Context) error {
-		if t.connecter = k.suite.NewConnecter(); isNil(t.connecter) {
-			return k.host.giveUp("suite-is-complete", "Suite.NewConnecter returns nil")
+		name := "NewConnecter"
+		if k.suite.NewConnecterWithReader != nil {
+			name, t.connecter = "NewConnecterWithReader", k.suite.NewConnecterWithReader(k.reader)
+		} else {
+			t.connecter = k.suite.NewConnecter()
+		}
+		if isNil(t.connecter) {
+			return k.host.giveUp("suite-is-complete", "Suite."+name+" returns nil")
 		}
 
 		return nil

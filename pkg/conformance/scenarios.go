@@ -44,6 +44,9 @@ type scenarioRun struct {
 	patienceUsed time.Duration
 
 	absenceReported bool // a fault reports an existing resource as absent
+
+	logins  map[types.UID]login // that succeeded last
+	deleted deletedSecret       // by a user
 }
 
 // scenarios returns the scenarios that can run with the suite.
@@ -91,6 +94,11 @@ func (k *runner) scenarios() []scenario {
 	}
 	if _, ok := k.suite.Probe.(Hider); ok {
 		out = append(out, scenario{name: "missed", run: (*scenarioRun).missedRead})
+	}
+	if k.publishes() {
+		_, logsIn := k.suite.Probe.(Authenticator)
+		out = append(out, scenario{name: "secret-deleted", faults: logsIn, run: (*scenarioRun).deleteSecret},
+			scenario{name: "secret-of-predecessor", run: (*scenarioRun).inheritSecret})
 	}
 	if len(k.suite.Samples) > 1 {
 		out = append(out, scenario{name: "two", faults: true, run: (*scenarioRun).deleteOneOfTwo})
@@ -236,6 +244,7 @@ func (k *runner) runScenario(st scenario, sample resource.Managed, schedule sim.
 	k.ledger.afterMutationsOnly = len(schedule.Faults) > 0 || k.cut != nil // runs without faults check the reads
 	var r sim.Result
 	synctest.Test(k.t, func(*testing.T) { r = t.simulate(schedule) })
+	k.reader.use(k.direct.client)
 	k.ledger.violate, k.ledger.abort, k.ledger.afterMutationsOnly = k.addFinding, func() {}, false
 	k.boundaries += r.Boundaries()
 	if !k.host.stopped() {
@@ -259,10 +268,11 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 			Dependents:   sim.Dependents{CollectsGarbage: garbageCollection, Publishes: t.publishes()},
 			NewConnecter: func() managed.ExternalConnecter { return t.newRecorder() }, Behind: t.newServer(),
 		},
-		External: t.ledger, Schedule: schedule, Secrets: t.suite.Secrets, Salt: t.salt + uint32(t.schedulesRun),
+		External: t.ledger, Schedule: schedule, Secrets: t.suite.allSecrets(), Salt: t.salt + uint32(t.schedulesRun),
 		Edit: t.applyEdit, Drift: t.driftAll, Pace: t.waitForDelay, Patient: t.waitWithinPatience,
 		Script: func(w *sim.World) {
 			t.World, t.ledger.violate, t.ledger.abort = w, w.Violate, w.Abort
+			t.reader.use(w.Client())
 			t.scenario.run(t)
 			t.searchSecrets()
 		},
@@ -271,11 +281,7 @@ func (t *scenarioRun) simulate(schedule sim.Schedule) (r sim.Result) {
 
 // publishes reports whether a sample asks for a connection Secret.
 func (k *runner) publishes() bool {
-	return slices.ContainsFunc(k.suite.Samples, func(mg resource.Managed) bool {
-		w, ok := mg.(resource.ConnectionSecretWriterTo)
-
-		return ok && w.GetWriteConnectionSecretToReference() != nil
-	})
+	return slices.ContainsFunc(k.suite.Samples, func(mg resource.Managed) bool { return secretOf(mg) != "" })
 }
 
 // searchSecrets reports secrets that the stored object contains.
@@ -288,7 +294,7 @@ func (t *scenarioRun) searchSecrets() {
 	if err != nil {
 		return // an object that cannot be encoded cannot be stored
 	}
-	for _, secret := range t.suite.Secrets {
+	for _, secret := range t.suite.allSecrets() {
 		if strings.Contains(string(data), secret) {
 			t.Violate("secrets-are-kept", "the object "+mg.GetName()+" shows one, as it is stored")
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +31,13 @@ type Suite struct {
 	// NewConnecter to Connecter.
 	NewConnecter func() managed.ExternalConnecter
 
+	// NewConnecterWithReader is like NewConnecter, for a client that reads Secrets, such as its own connection Secret, and
+	// replaces NewConnecter. In a schedule the reader reads from the API server of the schedule, without faults, as
+	// GetAPIReader of a manager does. The suite also calls the client directly, without a reconciler. Then the reader
+	// reads the Secrets to which the suite has published what Observe returned. corev1.Secret must be registered in
+	// Scheme. Typed and unstructured reads work, outside of calls of the client, too.
+	NewConnecterWithReader func(secrets ctrlclient.Reader) managed.ExternalConnecter
+
 	// Class is the way in which a Create is repeated safely after its response was lost. If the client is a
 	// managed.CreationRecoverer, the default is Findable. Otherwise it is Opaque. The suite adds the reconciler options
 	// that a class needs.
@@ -51,8 +59,12 @@ type Suite struct {
 	Probe Probe
 
 	// Secrets are texts that must not occur in a status, event, log, error or connection detail, such as the password of
-	// Connecter.
+	// Connecter. Credentials of a resource belong in ResourceSecrets.
 	Secrets []string
+
+	// ResourceSecrets are texts that must not occur in a status, event, log or error, but belong in connection details,
+	// such as a password that the external system gives each resource. The default is none.
+	ResourceSecrets []string
 
 	// Delay is the time after which the external system shows a change. The suite waits for this time after each change,
 	// before virtual time continues. The default is 0.
@@ -240,13 +252,22 @@ func (s *Suite) problems() []string {
 	say(s.Scheme == nil, "Suite.Scheme is nil: give the scheme that knows the kind")
 	say(s.Scheme != nil &&
 		!s.Scheme.Recognizes(gvk), "Suite.Scheme does not know the kind %s: call your AddToScheme with it", gvk)
-	say(s.Connecter == nil && s.NewConnecter == nil, "Suite.Connecter and Suite.NewConnecter are nil: give one of them")
+	say(s.Connecter == nil && s.NewConnecter == nil && s.NewConnecterWithReader == nil,
+		"Suite.Connecter, Suite.NewConnecter and Suite.NewConnecterWithReader are nil: give one of them")
+	say(s.Scheme != nil && s.needsSecrets() && !s.Scheme.Recognizes(corev1.SchemeGroupVersion.WithKind("Secret")),
+		"Suite.Scheme does not know Secrets, which Suite.NewConnecterWithReader and an Authenticator need: call "+
+			"corev1.AddToScheme with it")
 	say(s.Probe == nil, "Suite.Probe is nil: without it the suite does not know what exists")
 	say(len(s.Samples) == 0, "Suite.Samples is empty: give at least one object")
 	say(s.Class != "" &&
 		!slices.Contains([]Class{Named, Token, Findable, Opaque}, s.Class), "Suite.Class is %q, which is no class",
 		s.Class)
-	say(slices.Contains(s.Secrets, ""), "Suite.Secrets has an empty text, which is everywhere")
+	say(slices.Contains(s.allSecrets(), ""),
+		"Suite.Secrets or Suite.ResourceSecrets has an empty text, which is everywhere")
+	for _, secret := range s.ResourceSecrets {
+		say(slices.Contains(s.Secrets, secret), "Suite.Secrets and Suite.ResourceSecrets have a text in common: "+
+			"credentials of the provider are in the former, and those of a resource in the latter")
+	}
 	names := map[string]bool{}
 	for i, mg := range s.Samples {
 		if isNil(mg) {
@@ -274,6 +295,16 @@ func (s *Suite) problems() []string {
 
 	return out
 }
+
+// needsSecrets reports whether the suite cannot be run without Secrets.
+func (s *Suite) needsSecrets() bool {
+	_, logsIn := s.Probe.(Authenticator)
+
+	return logsIn || s.NewConnecterWithReader != nil
+}
+
+// allSecrets returns the secrets of the provider and of the resources.
+func (s *Suite) allSecrets() []string { return slices.Concat(s.Secrets, s.ResourceSecrets) }
 
 // sampleProblem returns the reasons why a sample cannot be used.
 func (s *Suite) sampleProblem(i int, mg resource.Managed) []string {

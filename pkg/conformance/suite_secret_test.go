@@ -9,6 +9,7 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
+	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -56,5 +57,27 @@ func TestConnectionSecret(t *testing.T) {
 				t.Error(f)
 			}
 		})
+	}
+}
+
+// TestSecretsOfResources: a password of the resource belongs in its connection details, and in no error. A password of
+// the provider does not belong in connection details.
+func TestSecretsOfResources(t *testing.T) {
+	const password = "secret of vol"
+	s := publishingSuite(t, Named)
+	s.Within, s.ResourceSecrets = time.Nanosecond, []string{password}
+	if k := examine(t, s); len(k.findings.list) > 0 {
+		t.Errorf("a correct client: %v", k.findings.list)
+	}
+	s.Connecter.(*wreck).update = func(context.Context, *diskClient, *volume.Volume) error {
+		return errors.New("refused with " + password)
+	}
+	if k := examine(t, s); !k.findings.says("secrets-are-kept", "the error of Update of vol shows one") {
+		t.Errorf("an error with the password: %v", k.findings.list)
+	}
+	s = publishingSuite(t, Named)
+	s.Within, s.Secrets = time.Nanosecond, []string{password}
+	if k := examine(t, s); !k.findings.says("secrets-are-kept", "move it from Suite.Secrets to Suite.ResourceSecrets") {
+		t.Errorf("a password of the provider: %v", k.findings.list)
 	}
 }

@@ -2,7 +2,6 @@ package recipes
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,74 +56,21 @@ func (s passwordServer) LogIn(ctx context.Context, name string, password []byte)
 	return works, err
 }
 
-// A kubernetes is the API server of the schedule that runs. Its Secrets are on a server of their own.
-type kubernetes struct {
-	mu      sync.Mutex
-	server  func() client.Client
-	objects client.Client
+// A passwordProbe logs in, as an application does.
+type passwordProbe struct {
+	driftingProbe
+	server passwordServer
 }
 
-func (k *kubernetes) next() (client.Client, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.objects = split{Client: k.server(), secrets: k.server()}
-
-	return k.objects, nil
-}
-
-// Get reads an object of the schedule that runs.
-func (k *kubernetes) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	return k.objects.Get(ctx, key, o, opts...)
-}
-
-// List lists objects of the schedule that runs.
-func (k *kubernetes) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-
-	return k.objects.List(ctx, l, opts...)
-}
-
-// A split is a client of two API servers: one for Secrets, and one for all other objects.
-type split struct {
-	client.Client
-
-	secrets client.Client
-}
-
-// of returns the client for an object.
-func (s split) of(o client.Object) client.Client {
-	if _, ok := o.(*corev1.Secret); ok {
-		return s.secrets
+// Authenticate logs in with a connection Secret.
+func (p passwordProbe) Authenticate(_ context.Context, details map[string][]byte) error {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	if p.server.passwords[string(details["username"])] != string(details["password"]) {
+		return errors.New("the password is wrong")
 	}
 
-	return s.Client
-}
-
-// Get reads an object.
-func (s split) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	return s.of(o).Get(ctx, key, o, opts...)
-}
-
-// Create creates an object. It first does the work of the garbage collector: a Secret of an object that is gone goes.
-func (s split) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	current := &corev1.Secret{}
-	if secret, ok := o.(*corev1.Secret); ok && s.Get(ctx, client.ObjectKeyFromObject(o), current) == nil &&
-		current.OwnerReferences[0].UID != secret.OwnerReferences[0].UID {
-		if err := s.secrets.Delete(ctx, current); err != nil {
-			return err
-		}
-	}
-
-	return s.of(o).Create(ctx, o, opts...)
-}
-
-// Patch changes an object.
-func (s split) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-	return s.of(o).Patch(ctx, o, patch, opts...)
+	return nil
 }
 
 func user(name string) *v1alpha1.User {
@@ -140,36 +86,24 @@ func user(name string) *v1alpha1.User {
 
 func userStamp(u *v1alpha1.User) managed.Stamp { return stampOf(v1alpha1.UserKind, u) }
 
-// users returns a suite for the kind User.
-func users(t *testing.T, m *memory, k *kubernetes,
-	connect func() managed.TypedExternalConnector[*v1alpha1.User]) conformance.Suite {
-	t.Helper()
-	k.server = func() client.Client { return apiserver.New(scheme(t), clock.RealClock{}).Client() }
-	if _, err := k.next(); err != nil {
-		t.Fatal(err)
-	}
-
-	return conformance.Suite{
-		Kind: v1alpha1.UserKind, Scheme: scheme(t), Class: conformance.Named, Probe: driftingProbe{probe{m}},
-		NewConnecter: func() managed.ExternalConnecter { return managed.Untyped(connect()) },
-		Options:      []managed.ReconcilerOption{managed.WithCreationGracePeriod(0)},
-		Samples:      []resource.Managed{user("ann"), user("ann-2")},
+// TestPasswordsConform runs the client with the kit.
+func TestPasswordsConform(t *testing.T) {
+	m := newMemory()
+	s := passwordServer{m, map[string]string{}}
+	conformance.Run(t, conformance.Suite{
+		Kind: v1alpha1.UserKind, Scheme: scheme(t), Class: conformance.Named,
+		Probe: passwordProbe{driftingProbe{probe{m}}, s},
+		NewConnecterWithReader: func(secrets client.Reader) managed.ExternalConnecter {
+			return managed.Untyped(&Passwords{API: s, Secrets: secrets, Stamp: userStamp})
+		},
+		Options: []managed.ReconcilerOption{managed.WithCreationGracePeriod(0)},
+		Samples: []resource.Managed{user("ann"), user("ann-2")},
 		Mutations: []conformance.Mutation{{
 			Name:   "moves",
 			Change: func(mg resource.Managed) { mg.(*v1alpha1.User).Spec.Team = "red" },
 			Want:   map[string]string{"team": "red"},
 		}},
-		Server: k.next,
-	}
-}
-
-// TestPasswordsConform runs the client with the kit.
-func TestPasswordsConform(t *testing.T) {
-	m, k := newMemory(), &kubernetes{}
-	s := passwordServer{m, map[string]string{}}
-	conformance.Run(t, users(t, m, k, func() managed.TypedExternalConnector[*v1alpha1.User] {
-		return &Passwords{API: s, Secrets: k, Stamp: userStamp}
-	}))
+	})
 }
 
 // TestAGeneratedPasswordIsPublishedBeforeItIsSet follows a password: the process that generated it ends before the

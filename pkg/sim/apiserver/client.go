@@ -9,6 +9,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -137,16 +138,28 @@ func (c *Client) List(ctx context.Context, list client.ObjectList, o ...client.L
 			c.server.mu.Lock()
 			defer c.server.mu.Unlock()
 			var found []runtime.Object
+			_, bare := list.(*unstructured.UnstructuredList)
 			for at, v := range c.server.objects {
 				if at.kind == gvk && (options.Namespace == "" || options.Namespace == at.key.Namespace) &&
 					(options.LabelSelector == nil || options.LabelSelector.Matches(labelsOf(v.typed))) {
-					found = append(found, v.typed.DeepCopyObject())
+					found = append(found, v.listed(bare))
 				}
 			}
 			slices.SortFunc(found, func(a, b runtime.Object) int { return strings.Compare(keyOf(a), keyOf(b)) })
 
 			return meta.SetList(list, found)
 		})
+}
+
+// listed returns a copy of the object of a version for a list, which is unstructured if bare is set.
+func (v *version) listed(bare bool) runtime.Object {
+	if !bare {
+		return v.typed.DeepCopyObject()
+	}
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(v.image)}
+	u.SetGroupVersionKind(v.kind.GVK)
+
+	return u
 }
 
 type labelSet map[string]string

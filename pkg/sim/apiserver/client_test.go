@@ -48,6 +48,15 @@ func TestUnstructured(t *testing.T) {
 		t.Errorf("read without its type (-created +read):\n%s", diff)
 	}
 
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(bucket.GroupVersion.WithKind("BucketList"))
+	if err := c.List(t.Context(), list); err != nil || len(list.Items) != 1 {
+		t.Fatalf("a list without its type: %d objects, %v", len(list.Items), err)
+	}
+	if diff := cmp.Diff(created.Object, list.Items[0].Object); diff != "" {
+		t.Errorf("listed without its type (-created +listed):\n%s", diff)
+	}
+
 	read.SetAnnotations(nil)
 	if got := created.GetAnnotations()["example.org/color"]; got != "red" {
 		t.Errorf("the response shares memory with another one: the annotation is %q", got)

@@ -2,9 +2,11 @@ package role_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/moorage-dev/moorage/pkg/conformance"
@@ -58,8 +60,11 @@ func (p probe) List(ctx context.Context) ([]conformance.Resource, error) {
 			if err := rows.Scan(&name, &login, &creates, &limit, &verifier, &comment, &until); err != nil {
 				return err
 			}
+			_, password, _ := strings.Cut(comment, "\npassword ")
+			_, rotation, _ := strings.Cut(password, " ") // for which the password was set
 			out = append(out, conformance.Resource{ID: name, State: map[string]string{
 				"login": login, "creates": creates, "limit": limit, "verifier": verifier, "comment": comment, "until": until,
+				"rotation": rotation,
 			}})
 		}
 
@@ -82,6 +87,20 @@ func (p probe) Make(ctx context.Context, mg resource.Managed) (string, error) {
 // DriftUnmanaged changes what the provider leaves to the administrator.
 func (p probe) DriftUnmanaged(ctx context.Context, id string) error {
 	return p.exec(ctx, `ALTER ROLE @ VALID UNTIL '2040-01-01T00:00:00Z'`, id)
+}
+
+// Authenticate logs in as an application does. The password of a role that may not log in is checked, too.
+func (p probe) Authenticate(ctx context.Context, details map[string][]byte) error {
+	conn, err := p.server.Connect(ctx, string(details["username"]), string(details["password"]), "postgres")
+	var answer *pgconn.PgError
+	switch {
+	case errors.As(err, &answer) && strings.Contains(answer.Message, "is not permitted to log in"):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return conn.Close(ctx)
+	}
 }
 
 // Drift changes an external resource.
