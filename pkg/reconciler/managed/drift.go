@@ -16,6 +16,9 @@ import (
 const (
 	textUpdated = "Successfully requested update of external resource"
 
+	// textRedacted is what a mask puts in place of a secret.
+	textRedacted = "[REDACTED]"
+
 	// maxDriftFields is how many differences a status has.
 	maxDriftFields = 16
 
@@ -33,7 +36,7 @@ type differences struct {
 
 // acceptDifferences cleans the differences of an observation, once for all that report them. It writes them to the
 // debug log. Differences of a resource of another owner are not kept.
-func (p *pass) acceptDifferences(notOwned bool) {
+func (p *creationRecord) acceptDifferences(notOwned bool) {
 	o := &p.observation
 	if !notOwned && len(o.Differences) > 0 {
 		p.differences.fields, p.differences.more = fielddiff.Clean(o.Differences, p.mask())
@@ -120,7 +123,8 @@ func (d differences) named(c commonv1.Condition) commonv1.Condition {
 }
 
 // setDrift records the differences in the status while UpToDate is False, and removes the record otherwise. An outcome
-// that does not set UpToDate leaves the record unchanged as long as the condition is False.
+// that does not set UpToDate leaves the record unchanged as long as the condition is False, without values that have
+// become known as secrets since.
 func (p *creationRecord) setDrift(o outcome) {
 	r, ok := p.mg.(resource.DriftReporter)
 	if !ok {
@@ -131,8 +135,13 @@ func (p *creationRecord) setDrift(o outcome) {
 		if drift := p.differences.drift(); !p.keepsDrift(stored, drift) {
 			r.SetDrift(drift)
 		}
-	case stored != nil && p.mg.GetCondition(commonv1.TypeUpToDate).Status != metav1.ConditionFalse:
+	case stored == nil:
+	case p.mg.GetCondition(commonv1.TypeUpToDate).Status != metav1.ConditionFalse:
 		r.SetDrift(nil)
+	default:
+		if fields, merged := fielddiff.Clean(stored.Fields, p.mask()); !slices.Equal(fields, stored.Fields) {
+			r.SetDrift(&commonv1.Drift{Fields: fields, More: stored.More + int32(merged)})
+		}
 	}
 }
 
@@ -147,19 +156,27 @@ func (d differences) drift() *commonv1.Drift {
 }
 
 // keepsDrift reports whether the stored differences stay, because only observed values have changed. Like a change of
-// volatile fields, that is no reason to write the status until their interval is over.
+// volatile fields, that is no reason to write the status until their interval is over. Stored differences do not stay if
+// a value in them has become known as a secret since.
 func (p *object) keepsDrift(stored, now *commonv1.Drift) bool {
 	if stored == nil || now == nil || stored.More != now.More {
 		return false
 	}
 	same := slices.EqualFunc(stored.Fields, now.Fields, func(a, b commonv1.Difference) bool {
+		hides := strings.Count(b.Observed, textRedacted) > strings.Count(a.Observed, textRedacted)
 		a.Observed, b.Observed = "", ""
 
-		return a == b
+		return a == b && !hides
 	})
-	if same && p.state.VolatileWritten.IsZero() {
+	if !same {
+		return false
+	}
+	if fields, _ := fielddiff.Clean(stored.Fields, p.mask()); !slices.Equal(fields, stored.Fields) {
+		return false
+	}
+	if p.state.VolatileWritten.IsZero() {
 		p.state.VolatileWritten = p.now()
 	}
 
-	return same && (p.r.volatileInterval <= 0 || p.now().Sub(p.state.VolatileWritten) < p.r.volatileInterval)
+	return p.r.volatileInterval <= 0 || p.now().Sub(p.state.VolatileWritten) < p.r.volatileInterval
 }
