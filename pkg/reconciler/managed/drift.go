@@ -27,7 +27,7 @@ const (
 	maxNamesLen = 512
 )
 
-// differences are the fields in which an observation differs from the spec, cleaned. The zero value has none.
+// differences are the fields in which an observation differs from the spec, cleaned. Nil and the zero value have none.
 type differences struct {
 	fields  []commonv1.Difference
 	more    int  // how many are not in fields
@@ -39,6 +39,9 @@ type differences struct {
 func (p *creationRecord) acceptDifferences(notOwned bool) {
 	o := &p.observation
 	if !notOwned && len(o.Differences) > 0 {
+		if p.differences == nil {
+			p.differences = &differences{}
+		}
 		p.differences.fields, p.differences.more = fielddiff.Clean(o.Differences, p.mask())
 	}
 	o.Differences = nil
@@ -46,13 +49,16 @@ func (p *creationRecord) acceptDifferences(notOwned bool) {
 	case !logging.DebugEnabled(p.r.log):
 	case o.Diff != "":
 		p.log().Debug("External resource differs from desired state", "diff", p.mask().String(o.Diff))
-	case len(p.differences.fields) > 0:
+	case !p.differences.empty():
 		p.log().Debug("External resource differs from desired state", "diff", p.differences.text())
 	}
 }
 
+// empty reports whether there are no fields.
+func (d *differences) empty() bool { return d == nil || len(d.fields) == 0 }
+
 // names returns the paths of the first fields, for a message that changes only with them.
-func (d differences) names() string {
+func (d *differences) names() string {
 	var b strings.Builder
 	shown := 0
 	for _, f := range d.fields[:min(len(d.fields), maxNames)] {
@@ -72,7 +78,7 @@ func (d differences) names() string {
 }
 
 // text returns one line for each field, with its values.
-func (d differences) text() string {
+func (d *differences) text() string {
 	lines := make([]string, 0, len(d.fields))
 	for _, f := range d.fields {
 		line := f.Path + ": sensitive"
@@ -97,12 +103,12 @@ func orNone(value string) string {
 }
 
 // updated returns what the event of an update says of the fields, and of who has changed them.
-func (d differences) updated() string {
+func (d *differences) updated() string {
 	text := ""
-	if len(d.fields) > 0 {
+	if !d.empty() {
 		text = ": " + d.names()
 	}
-	if d.drifted {
+	if d != nil && d.drifted {
 		text += " (changed by others)"
 	}
 
@@ -110,8 +116,8 @@ func (d differences) updated() string {
 }
 
 // named returns a condition UpToDate whose message names the fields, if it is False.
-func (d differences) named(c commonv1.Condition) commonv1.Condition {
-	if c.Status != metav1.ConditionFalse || len(d.fields) == 0 {
+func (d *differences) named(c commonv1.Condition) commonv1.Condition {
+	if c.Status != metav1.ConditionFalse || d.empty() {
 		return c
 	}
 	text := "differs in " + d.names()
@@ -146,8 +152,8 @@ func (p *creationRecord) setDrift(o outcome) {
 }
 
 // drift returns the differences for a status, or nil if there are none.
-func (d differences) drift() *commonv1.Drift {
-	if len(d.fields) == 0 {
+func (d *differences) drift() *commonv1.Drift {
+	if d.empty() {
 		return nil
 	}
 	n := min(len(d.fields), maxDriftFields)

@@ -53,17 +53,17 @@ func TestDifferencesOfAnObservation(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		observation ExternalObservation
-		want        differences
+		want        *differences
 	}{
-		"Differs": {ExternalObservation{ResourceExists: true, Differences: reported}, differences{fields: cleaned}},
+		"Differs": {ExternalObservation{ResourceExists: true, Differences: reported}, &differences{fields: cleaned}},
 		"UpToDate": {
-			ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Differences: reported}, differences{},
+			ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Differences: reported}, nil,
 		},
-		"Missing":   {ExternalObservation{Differences: reported}, differences{}},
-		"OfAnother": {ExternalObservation{ResourceExists: true, Owner: OwnerOther, Differences: reported}, differences{}},
+		"Missing":   {ExternalObservation{Differences: reported}, nil},
+		"OfAnother": {ExternalObservation{ResourceExists: true, Owner: OwnerOther, Differences: reported}, nil},
 		"TooMany": {
 			ExternalObservation{ResourceExists: true, Differences: manyDifferences(10_000)},
-			differences{fields: manyDifferences(64), more: 10_000 - 64},
+			&differences{fields: manyDifferences(64), more: 10_000 - 64},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestConditionNamesDifferences(t *testing.T) {
 		if got := d.named(tc.of); got.Message != tc.want || got.Status != tc.of.Status || got.Reason != tc.of.Reason {
 			t.Errorf("%s: %+v, want the message %q", name, got, tc.want)
 		}
-		if got := (differences{}).named(tc.of); got != tc.of {
+		if got := (*differences)(nil).named(tc.of); got != tc.of {
 			t.Errorf("%s, without differences: %+v", name, got)
 		}
 	}
@@ -172,7 +172,7 @@ func TestDriftInStatus(t *testing.T) {
 			if tc.age >= 0 {
 				p.state.VolatileWritten = noon.Add(-tc.age)
 			}
-			p.differences = tc.found
+			p.differences = &tc.found
 			p.setUpToDate(tc.end)
 			p.setDrift(tc.end)
 			got, _ := p.mg.(resource.DriftReporter)
@@ -236,7 +236,7 @@ func TestDriftForgetsSecrets(t *testing.T) {
 			redact.Conceal(redact.Collect(t.Context(), &p.secrets), []byte(canary))
 			p.observation.Differences = []commonv1.Difference{tc.found}
 			if p.acceptDifferences(false); tc.end.upToDate.Type == "" {
-				p.differences = differences{}
+				p.differences = nil
 			}
 			p.setDrift(tc.end)
 			got, _ := p.mg.(resource.DriftReporter)
