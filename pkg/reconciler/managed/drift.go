@@ -162,8 +162,8 @@ func (d *differences) drift() *commonv1.Drift {
 }
 
 // keepsDrift reports whether the stored differences stay, because only observed values have changed. Like a change of
-// volatile fields, that is no reason to write the status until their interval is over. Stored differences do not stay if
-// a value in them has become known as a secret since.
+// volatile fields, that is no reason to write the status until their interval is over. Stored differences do not stay
+// if a value in them has become known as a secret since.
 func (p *object) keepsDrift(stored, now *commonv1.Drift) bool {
 	if stored == nil || now == nil || stored.More != now.More {
 		return false
