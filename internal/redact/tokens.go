@@ -229,9 +229,16 @@ func withoutTokens(s string) string {
 
 // tokenLen returns the length of the token at s[i]. A point that ends a sentence does not belong to the token.
 func tokenLen(s string, i int) int {
-	for _, t := range beginning[s[i]] {
+	candidates := beginning[s[i]]
+	begins := len(candidates) > 0 && apart(s, i)
+
+	for _, t := range candidates {
+		if !t.inside && !begins { // cheaper than the prefix
+			continue
+		}
+
 		rest, ok := strings.CutPrefix(s[i:], t.prefixes)
-		if !ok || !t.inside && !apart(s, i) || t.exact && i > 0 && (s[i-1] == '-' || s[i-1] == '_') {
+		if !ok || t.exact && i > 0 && (s[i-1] == '-' || s[i-1] == '_') {
 			continue
 		}
 

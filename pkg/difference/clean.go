@@ -2,6 +2,7 @@ package difference
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,6 +21,9 @@ const (
 
 	// window is how much of a text is read. It exceeds MaxLength, so that a secret is found that begins before it.
 	window = 8 * MaxLength
+
+	// pathWindow is how much of a path is compared. The values of a difference with a longer path are not read.
+	pathWindow = 2 * MaxLength
 )
 
 // A Masker removes known secrets from texts.
@@ -49,47 +53,106 @@ func cleaned(list []commonv1.Difference, mask Masker, limit int) (fields []commo
 	if mask == nil {
 		mask = (*redact.Mask)(nil)
 	}
-	sorted := merged(list)
-	for _, d := range sorted[:min(len(sorted), limit)] {
-		fields = append(fields, cleanedOne(d, mask))
+	fields, paths := smallest(list, limit)
+	for i, d := range fields {
+		fields[i] = cleanedOne(d, mask)
 	}
 	// Paths that differed may now be equal, and have another order.
 	fields = merged(fields)
-	return fields, len(sorted) - len(fields)
+	return fields, paths - len(fields)
 }
 
-// merged returns differences sorted by path, with one difference for each path. Paths are compared within the window.
+// smallest returns the differences with the smallest paths, at most limit, sorted by path, with one difference for each
+// path. It also returns the number of different paths in the list. Texts are compared within what is read of them.
+func smallest(list []commonv1.Difference, limit int) (out []commonv1.Difference, paths int) {
+	if len(list) <= limit {
+		out = merged(list)
+		return out, len(out)
+	}
+	var (
+		seed  = maphash.MakeSeed()
+		known = make(map[uint64]struct{}, len(list))
+		kept  = make([]commonv1.Difference, 0, limit)
+		order = make([]int, 0, limit) // positions in kept, sorted by path: moving these is cheaper
+	)
+	byPath := func(i int, path string) int { return strings.Compare(pathHead(kept[i]), path) }
+	for _, d := range list {
+		path := pathHead(d)
+		known[maphash.String(seed, path)] = struct{}{}
+		if len(kept) == limit && path > pathHead(kept[order[limit-1]]) {
+			continue
+		}
+		at, exists := slices.BinarySearchFunc(order, path, byPath)
+		switch {
+		case exists:
+			kept[order[at]] = union(kept[order[at]], d)
+		case len(kept) < limit:
+			kept = append(kept, bounded(d))
+			order = slices.Insert(order, at, len(kept)-1)
+		default:
+			largest := order[limit-1]
+			copy(order[at+1:], order[at:])
+			kept[largest], order[at] = bounded(d), largest
+		}
+	}
+	for _, i := range order {
+		out = append(out, kept[i])
+	}
+	return out, len(known)
+}
+
+// merged returns differences sorted by path, with one difference for each path.
 func merged(list []commonv1.Difference) []commonv1.Difference {
 	if len(list) == 0 {
 		return nil
 	}
 	sorted := slices.Clone(list)
-	for i := range sorted {
-		if d := &sorted[i]; len(d.Path) > window {
-			// A name behind the window could be that of a secret.
-			d.Path, d.Sensitive = d.Path[:window], true
-		}
+	for i, d := range sorted {
+		sorted[i] = bounded(d)
 	}
-	slices.SortFunc(sorted, func(a, b commonv1.Difference) int {
-		if n := strings.Compare(a.Path, b.Path); n != 0 {
-			return n
-		}
-		return cmp.Or(strings.Compare(a.Desired, b.Desired), strings.Compare(a.Observed, b.Observed))
-	})
+	slices.SortFunc(sorted, func(a, b commonv1.Difference) int { return strings.Compare(pathHead(a), pathHead(b)) })
 	out := sorted[:1]
 	for _, d := range sorted[1:] {
-		last := &out[len(out)-1]
-		if d.Path != last.Path {
+		if last := &out[len(out)-1]; pathHead(d) == pathHead(*last) {
+			*last = union(*last, d)
+		} else {
 			out = append(out, d)
-			continue
-		}
-		last.Immutable = last.Immutable || d.Immutable
-		if last.Sensitive = last.Sensitive || d.Sensitive; last.Sensitive {
-			last.Desired, last.Observed = "", ""
 		}
 	}
 	return out
 }
+
+// pathHead returns what is read of a path.
+func pathHead(d commonv1.Difference) string { return d.Path[:min(len(d.Path), pathWindow)] }
+
+// bounded returns a difference without values if its path is longer than what is read of it, because a name behind that
+// could be the name of a secret.
+func bounded(d commonv1.Difference) commonv1.Difference {
+	if len(d.Path) > pathWindow {
+		d.Sensitive, d.Desired, d.Observed = true, "", ""
+	}
+	return d
+}
+
+// union returns the difference for a path that occurs twice. It does not depend on the order of the two.
+func union(a, b commonv1.Difference) commonv1.Difference {
+	a, b = bounded(a), bounded(b)
+	out := a
+	if cmp.Or(
+		strings.Compare(head(a.Path), head(b.Path)),
+		strings.Compare(head(a.Desired), head(b.Desired)), strings.Compare(head(a.Observed), head(b.Observed)),
+	) > 0 {
+		out = b
+	}
+	out.Immutable = a.Immutable || b.Immutable
+	if out.Sensitive = a.Sensitive || b.Sensitive; out.Sensitive {
+		out.Desired, out.Observed = "", ""
+	}
+	return out
+}
+
+// head returns what is read of a text.
+func head(s string) string { return s[:min(len(s), window)] }
 
 // cleanedOne returns one difference without secrets, and bounded.
 func cleanedOne(d commonv1.Difference, mask Masker) commonv1.Difference {

@@ -174,9 +174,26 @@ func BenchmarkClean(b *testing.B) {
 			Clean(list, mask)
 		}
 	})
-	b.Run("Many", func(b *testing.B) {
-		for b.Loop() {
-			Clean(many, mask)
+	for name, list := range map[string][]commonv1.Difference{
+		"Many": many, "LongPaths": longPaths(true), "OnePath": longPaths(false),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				Clean(list, mask)
+			}
+		})
+	}
+}
+
+// longPaths returns 10,000 differences with texts of 10 KB, which have a long part in common. If they are not distinct,
+// all have the same path.
+func longPaths(distinct bool) (out []commonv1.Difference) {
+	for i := range 10_000 {
+		path := strings.Repeat("x", 10_000)
+		if distinct {
+			path = strings.Repeat("x", 2000) + fmt.Sprintf("%05d", 10_000-i) + path
 		}
-	})
+		out = append(out, diff(path, strings.Repeat("x", 10_000), fmt.Sprintf("%s%05d", strings.Repeat("x", 2000), i)))
+	}
+	return out
 }

@@ -62,11 +62,10 @@ func pruned(p *place, v any) any {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for name, field := range v { // a key may be deleted or set meanwhile, as long as it exists
-			if v[name] = pruned(p.below(step{name: name}), field); v[name] == nil {
-				delete(v, name)
-			}
+		for name, field := range v { // a key that exists may be set meanwhile
+			v[name] = pruned(p.below(step{name: name}), field)
 		}
+		maps.DeleteFunc(v, func(_ string, field any) bool { return field == nil })
 	case []any:
 		for i, element := range v {
 			v[i] = pruned(p.below(step{kind: byIndex, index: i}), element)

@@ -470,6 +470,6 @@ func TestWhatIsNotGivenToAnAuthorsUpdater(t *testing.T) {
 			t.Errorf("the object is marked with %s: it ended with %v, given %d times, ours is %t", another, err,
 				given, ours)
 		}
-		w.state.written = nil
+		w.state.written.values = nil
 	}
 }

@@ -53,17 +53,17 @@ func TestDifferencesOfAnObservation(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		observation ExternalObservation
-		want        differences
+		want        *differences
 	}{
-		"Differs": {ExternalObservation{ResourceExists: true, Differences: reported}, differences{fields: cleaned}},
+		"Differs": {ExternalObservation{ResourceExists: true, Differences: reported}, &differences{fields: cleaned}},
 		"UpToDate": {
-			ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Differences: reported}, differences{},
+			ExternalObservation{ResourceExists: true, ResourceUpToDate: true, Differences: reported}, nil,
 		},
-		"Missing":   {ExternalObservation{Differences: reported}, differences{}},
-		"OfAnother": {ExternalObservation{ResourceExists: true, Owner: OwnerOther, Differences: reported}, differences{}},
+		"Missing":   {ExternalObservation{Differences: reported}, nil},
+		"OfAnother": {ExternalObservation{ResourceExists: true, Owner: OwnerOther, Differences: reported}, nil},
 		"TooMany": {
 			ExternalObservation{ResourceExists: true, Differences: manyDifferences(10_000)},
-			differences{fields: manyDifferences(64), more: 10_000 - 64},
+			&differences{fields: manyDifferences(64), more: 10_000 - 64},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestConditionNamesDifferences(t *testing.T) {
 		if got := d.named(tc.of); got.Message != tc.want || got.Status != tc.of.Status || got.Reason != tc.of.Reason {
 			t.Errorf("%s: %+v, want the message %q", name, got, tc.want)
 		}
-		if got := (differences{}).named(tc.of); got != tc.of {
+		if got := (*differences)(nil).named(tc.of); got != tc.of {
 			t.Errorf("%s, without differences: %+v", name, got)
 		}
 	}
@@ -172,7 +172,7 @@ func TestDriftInStatus(t *testing.T) {
 			if tc.age >= 0 {
 				p.state.VolatileWritten = noon.Add(-tc.age)
 			}
-			p.differences = tc.found
+			p.differences = &tc.found
 			p.setUpToDate(tc.end)
 			p.setDrift(tc.end)
 			got, _ := p.mg.(resource.DriftReporter)
@@ -181,6 +181,68 @@ func TestDriftInStatus(t *testing.T) {
 			}
 			if p.state.VolatileWritten.IsZero() {
 				t.Error("the interval does not begin")
+			}
+		})
+	}
+}
+
+// TestDriftForgetsSecrets verifies that a secret in the stored differences is removed as soon as it is known, also if
+// nothing else has changed, and also in a pass that did not observe.
+func TestDriftForgetsSecrets(t *testing.T) {
+	const canary = "correct horse battery staple"
+	long := strings.Repeat("x", 230) + canary[:11] + "... (truncated)"
+	differs := outcome{upToDate: upToDate(metav1.ConditionFalse, commonv1.ReasonUpdateRestricted)}
+	for name, tc := range map[string]struct {
+		stored, found commonv1.Difference
+		end           outcome
+		want          commonv1.Difference
+	}{
+		"Observed": {
+			commonv1.Difference{Path: "note", Desired: "1", Observed: canary},
+			commonv1.Difference{Path: "note", Desired: "1", Observed: canary}, differs,
+			commonv1.Difference{Path: "note", Desired: "1", Observed: "[REDACTED]"},
+		},
+		"ChangedSince": {
+			commonv1.Difference{Path: "note", Desired: "1", Observed: canary},
+			commonv1.Difference{Path: "note", Desired: "1", Observed: "2"}, differs,
+			commonv1.Difference{Path: "note", Desired: "1", Observed: "2"},
+		},
+		"Cut": {
+			commonv1.Difference{Path: "note", Desired: "1", Observed: long},
+			commonv1.Difference{Path: "note", Desired: "1", Observed: strings.Repeat("x", 230) + canary}, differs,
+			commonv1.Difference{Path: "note", Desired: "1", Observed: strings.Repeat("x", 230) + "[REDACTED]"},
+		},
+		"Sensitive": {
+			commonv1.Difference{Path: "note", Desired: "1", Observed: canary},
+			commonv1.Difference{Path: "note", Sensitive: true}, differs,
+			commonv1.Difference{Path: "note", Sensitive: true},
+		},
+		"NotObserved": {
+			commonv1.Difference{Path: "note", Desired: canary, Observed: "x"}, commonv1.Difference{}, outcome{},
+			commonv1.Difference{Path: "note", Desired: "[REDACTED]", Observed: "x"},
+		},
+		"NotObservedByName": {
+			commonv1.Difference{Path: "password", Desired: "a", Observed: "b"}, commonv1.Difference{}, outcome{},
+			commonv1.Difference{Path: "password", Sensitive: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mg := &driftReporter{DriftStatus: commonv1.DriftStatus{
+				Drift: &commonv1.Drift{Fields: []commonv1.Difference{tc.stored}},
+			}}
+			mg.SetConditions(differs.upToDate)
+			p := passOf(mg, &objectState{}, WithVolatileStatusInterval(10*time.Minute))
+			p.state.VolatileWritten = noon
+			redact.Conceal(redact.Collect(t.Context(), &p.secrets), []byte(canary))
+			p.observation.Differences = []commonv1.Difference{tc.found}
+			if p.acceptDifferences(false); tc.end.upToDate.Type == "" {
+				p.differences = nil
+			}
+			p.setDrift(tc.end)
+			got, _ := p.mg.(resource.DriftReporter)
+			want := &commonv1.Drift{Fields: []commonv1.Difference{tc.want}}
+			if diff := cmp.Diff(want, got.GetDrift()); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})
 	}

@@ -66,11 +66,11 @@ type creationRecord struct {
 	repeatsAttempt bool   // the create repeats an attempt whose result is not known
 
 	observation  ExternalObservation
-	differences  differences // of the observation
-	observed     bool        // the observation is current
-	listed       bool        // it is what a list shows, and not confirmed yet
-	observedOnce bool        // an observation was made in this pass
-	seenOwned    bool        // an observation of this pass found what is ours
+	differences  *differences // of the observation; nil: none, which most passes have
+	observed     bool         // the observation is current
+	listed       bool         // it is what a list shows, and not confirmed yet
+	observedOnce bool         // an observation was made in this pass
+	seenOwned    bool         // an observation of this pass found what is ours
 
 	mutated       bool  // the one change in the external system was made
 	created       bool  // it was a Create, and succeeded

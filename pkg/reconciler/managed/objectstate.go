@@ -17,7 +17,7 @@ import (
 
 // An objectState is the memory of the process about one object, in addition to the stored object. Its loss by a
 // restart may cost time or a request, but does not affect safety. Only the pass of the object uses it, except for the
-// field wrote, which the watch predicate also reads.
+// field written, which the watch predicate also reads.
 type objectState struct {
 	counted telemetry.Object
 	member  *listcache.Member // nil: not registered yet
@@ -25,8 +25,14 @@ type objectState struct {
 	objectstate.State
 	*coldState // never nil within a pass
 
-	mu      sync.Mutex
-	written map[string][]string // the recent values of annotations that we wrote
+	written ownWrites
+}
+
+// ownWrites are the recent values of annotations that this process wrote. The zero value has none. The mutex protects
+// the values, which the watch predicate also reads.
+type ownWrites struct {
+	mu     sync.Mutex
+	values map[string][]string
 }
 
 // at returns the instant of a time.
@@ -102,14 +108,14 @@ func (o *objectState) acquire(unused *sync.Pool) *objectState {
 // release drops the empty parts of the state after a pass. The object that the pass read includes all earlier
 // writes, so after a pass without a write no event of our own is expected.
 func (o *objectState) release(unused *sync.Pool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.written.mu.Lock()
+	defer o.written.mu.Unlock()
 	if t := o.coldState; t != nil && reflect.ValueOf(t).Elem().IsZero() {
 		o.coldState = nil
 		unused.Put(t)
 	}
 	if !o.PendingEcho {
-		o.written = nil
+		o.written.values = nil
 	}
 	o.PendingEcho = false
 }
@@ -119,17 +125,17 @@ const writesRemembered = 8
 
 // recordWrite remembers changes of annotations that are about to be written. An empty value is a removal.
 func (o *objectState) recordWrite(changes map[string]any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.written.mu.Lock()
+	defer o.written.mu.Unlock()
 
 	o.PendingEcho = o.PendingEcho || len(changes) > 0
-	if o.written == nil {
-		o.written = map[string][]string{}
+	if o.written.values == nil {
+		o.written.values = map[string][]string{}
 	}
 	for key, change := range changes {
 		value, _ := change.(string)
-		if values := o.written[key]; !slices.Contains(values, value) {
-			o.written[key] = append(values[max(0, len(values)-writesRemembered+1):], value)
+		if values := o.written.values[key]; !slices.Contains(values, value) {
+			o.written.values[key] = append(values[max(0, len(values)-writesRemembered+1):], value)
 		}
 	}
 }
@@ -137,13 +143,13 @@ func (o *objectState) recordWrite(changes map[string]any) {
 // isOwnEcho reports whether this process wrote the value of an annotation. After another writer has written a
 // different value, the remembered values no longer count, because that writer may set one of them again.
 func (o *objectState) isOwnEcho(key, value string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.written.mu.Lock()
+	defer o.written.mu.Unlock()
 
-	if slices.Contains(o.written[key], value) {
+	if slices.Contains(o.written.values[key], value) {
 		return true
 	}
-	delete(o.written, key)
+	delete(o.written.values, key)
 
 	return false
 }
@@ -154,7 +160,7 @@ type snapshotter struct{ of *records.Records[objectState] }
 // Records calls visit with the state of each object.
 func (k snapshotter) Records(visit func(objectstate.Key, objectstate.Record)) {
 	k.of.Each(func(name types.NamespacedName, uid types.UID, o *objectState) {
-		r := objectstate.Record{State: o.State, Written: o.written}
+		r := objectstate.Record{State: o.State, Written: o.written.values}
 		if o.coldState != nil {
 			r.Cold = &o.Cold
 		}
@@ -167,7 +173,7 @@ func (k snapshotter) Replace(with map[objectstate.Key]objectstate.Record) {
 	k.of.Clear()
 	for key, r := range with {
 		o := k.of.Of(key.Object, key.UID)
-		if o.State, o.written = r.State, r.Written; r.Cold != nil {
+		if o.State, o.written.values = r.State, r.Written; r.Cold != nil {
 			o.coldState = &coldState{Cold: *r.Cold}
 		}
 	}

@@ -77,8 +77,8 @@ func TestWritingNothingIsNoWrite(t *testing.T) {
 	o.release(&unused)
 	o.recordWrite(nil)
 	o.release(&unused)
-	if o.written != nil {
-		t.Errorf("%v is still expected", o.written)
+	if o.written.values != nil {
+		t.Errorf("%v is still expected", o.written.values)
 	}
 }
 

@@ -17,8 +17,8 @@ func TestWritesAreRememberedForAWhile(t *testing.T) {
 	if !o.isOwnEcho("key", fmt.Sprint(newest)) || !o.isOwnEcho("key", fmt.Sprint(newest-writesRemembered+1)) {
 		t.Error("a write of late is forgotten")
 	}
-	if len(o.written["key"]) != writesRemembered || len(o.written["other"]) != 1 {
-		t.Errorf("memory grows: %v", o.written)
+	if len(o.written.values["key"]) != writesRemembered || len(o.written.values["other"]) != 1 {
+		t.Errorf("memory grows: %v", o.written.values)
 	}
 	if o.isOwnEcho("key", "0") || o.isOwnEcho("key", fmt.Sprint(newest)) {
 		t.Error("what somebody else has changed since and set back is not our write")
@@ -52,8 +52,8 @@ func TestObjectStateReleasesMemory(t *testing.T) {
 	}
 	o.Backoffs = 0
 	o.release(&unused)
-	if o.coldState != nil || o.written != nil {
-		t.Errorf("kept between passes: %v, %v", o.coldState, o.written)
+	if o.coldState != nil || o.written.values != nil {
+		t.Errorf("kept between passes: %v, %v", o.coldState, o.written.values)
 	}
 	if o.acquire(&unused); o.coldState == nil || o.Backoffs != 0 {
 		t.Error("the next pass cannot note a trouble, or finds that of another object")

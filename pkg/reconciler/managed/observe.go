@@ -206,7 +206,7 @@ func (p *pass) acceptObservation(ctx context.Context) (err error) {
 		}
 	}
 	notOwned := p.notOwned()
-	p.differences = differences{}
+	p.differences = nil
 	if p.clearDoubts(notOwned); !notOwned {
 		p.compare(o)
 		if o.ResourceExists {

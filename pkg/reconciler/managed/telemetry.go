@@ -108,8 +108,11 @@ func (p *clientSession) compare(o ExternalObservation) {
 	case o.ResourceUpToDate:
 		finding = telemetry.Same
 	}
-	if !p.mutated || finding == telemetry.Same { // an incomplete change of our own is no drift
-		p.differences.drifted = p.r.telemetry.Compared(&p.state.counted, p.read, finding)
+	if p.mutated && finding != telemetry.Same { // an incomplete change of our own is no drift
+		return
+	}
+	if p.r.telemetry.Compared(&p.state.counted, p.read, finding) {
+		p.differences = &differences{drifted: true}
 	}
 }
 

@@ -87,6 +87,7 @@ func KeyValueKind() Kind {
 		) (jetstream.StreamConfig, error) {
 			return jsconfig.KeyValue(base, &cr.Spec.ForProvider, own)
 		},
+		fields:   jsconfig.KeyValueFields(),
 		report:   func(cr *v1alpha1.KeyValue, info *jetstream.StreamInfo) { cr.Status.AtProvider = observedBucket(info) },
 		recorded: func(cr *v1alpha1.KeyValue) *string { return &cr.Status.AtProvider.Created },
 		details: func(cr *v1alpha1.KeyValue, _ *jetstream.StreamInfo) map[string]string {
@@ -111,6 +112,7 @@ func ObjectStoreKind() Kind {
 		) (jetstream.StreamConfig, error) {
 			return jsconfig.ObjectStore(base, &cr.Spec.ForProvider, own)
 		},
+		fields: jsconfig.ObjectStoreFields(),
 		report: func(cr *v1alpha1.ObjectStore, info *jetstream.StreamInfo) {
 			cr.Status.AtProvider = observedObjects(info)
 		},

@@ -33,6 +33,9 @@ type streamKind[T resource.Managed] struct {
 	// overlay returns base with the settings of the object applied.
 	overlay func(cr T, base jetstream.StreamConfig, own map[string]string) (jetstream.StreamConfig, error)
 
+	// fields has the fields of the kind by the fields of a stream, for those that have other names.
+	fields map[string]string
+
 	// report writes the observation into the object's status.
 	report func(cr T, info *jetstream.StreamInfo)
 
@@ -108,7 +111,11 @@ func (a *streamAsset[T]) plan(observed *jetstream.StreamConfig, own map[string]s
 	}
 
 	return &plan{
-		diff:    func() (jsconfig.Differences, error) { return jsconfig.Diff(&desired, observed) },
+		diff: func() (jsconfig.Differences, error) {
+			diff, err := jsconfig.Diff(&desired, observed)
+
+			return diff.Renamed(a.kind.fields), err
+		},
 		refused: func() []jsconfig.Refusal { return jsconfig.Refused(observed, &desired) },
 		send:    func(ctx context.Context) error { return a.nats.Update(ctx, desired) },
 	}, nil

@@ -37,6 +37,35 @@ func (d Differences) String() string {
 	return strings.Join(lines, "\n")
 }
 
+// Renamed returns the differences with the paths of a kind whose objects are streams, sorted by path. The argument has
+// the field of that kind for fields of a stream. Other fields keep their paths: they have the same name in both kinds,
+// or the clients of NATS rely on them, and users cannot set them.
+func (d Differences) Renamed(fields map[string]string) Differences {
+	out := slices.Clone(d)
+
+	for i, one := range out {
+		name, rest, _ := strings.Cut(one.Path, ".")
+		if field, ok := fields[name]; ok {
+			out[i].Path = strings.TrimSuffix(field+"."+rest, ".")
+		}
+	}
+
+	slices.SortFunc(out, func(a, b Difference) int { return strings.Compare(a.Path, b.Path) })
+
+	return out
+}
+
+// KeyValueFields returns the fields of a KeyValue by the fields of its stream, for those that have other names.
+func KeyValueFields() map[string]string {
+	return map[string]string{
+		"maxAge": "ttl", "maxMsgsPerSubject": "history", "maxMsgSize": "maxValueSize",
+		"subjectDeleteMarkerTTL": "limitMarkerTTL",
+	}
+}
+
+// ObjectStoreFields returns the fields of an ObjectStore by the fields of its stream, for those that have other names.
+func ObjectStoreFields() map[string]string { return map[string]string{"maxAge": "ttl"} }
+
 func orNone(value string) string {
 	if value == "" {
 		return "none"
