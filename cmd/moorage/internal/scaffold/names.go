@@ -163,11 +163,20 @@ func lowerCamel(kind string) string {
 	return strings.ToLower(kind[:n]) + kind[n:]
 }
 
-// article returns the article that goes with a noun.
+// article returns the article that goes with the sound of a noun.
 func article(noun string) string {
-	if strings.ContainsAny(noun[:1], "AEIOUaeiou") {
+	if vowel.MatchString(noun) && !consonant.MatchString(noun) {
 		return "an"
 	}
 
 	return "a"
 }
+
+var (
+	// vowel matches nouns that begin with the sound of a vowel. The names of these letters do, in nouns that are
+	// spelled: SSHKey, but not Share.
+	vowel = regexp.MustCompile(`^([AEFHILMNORSX]([A-Z0-9]|$)|[AEIOUaeiou]|(?i:hour|heir|honest|honor))`)
+
+	// consonant matches nouns whose first letter is a vowel, and whose first sound is not: User, Unit, OneShot, EuroCard, UID.
+	consonant = regexp.MustCompile(`^(U([A-Z0-9]|$)|(?i:eu|one|once|us[aeiu]|uti|ubi|unis|unit|uniq|unio|univ|unic|unif))`)
+)
