@@ -97,13 +97,13 @@ var reserved = []string{
 	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme",
 	"ProviderConfigReference",
 	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
-	"Option", "AllowHosts",
+	"Option", "AllowHosts", "As", "UsernameKey",
 	"Answer", "Conformance", "Deploy", "Examples", "Metrics", "Restored", "Sample", "Testdata", "Vendor", "Main", "Init",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 
 // fields are those that the generated types of each kind have.
-var fields = []string{"ID", "Size", "State", "Owner", "Token"}
+var fields = []string{"ID", "Size", "State", "Owner", "Token", "Password"}
 
 func (k Kind) check() error {
 	lower := strings.ToLower(k.Kind)
@@ -126,6 +126,10 @@ func (k Kind) check() error {
 	if k.ConnectionDetails && k.ClusterScoped {
 		return fmt.Errorf("the kind %s is cluster-scoped, and a connection Secret is in the namespace of its object: "+
 			"leave out one of both", k.Kind)
+	}
+
+	if k.Password && !k.ConnectionDetails {
+		return fmt.Errorf("the kind %s has a password, and publishes no connection details: set connectionDetails, too", k.Kind)
 	}
 
 	for _, suffix := range []string{"List", "Spec", "Status", "Parameters", "Observation", "Kind"} {
