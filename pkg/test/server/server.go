@@ -36,8 +36,8 @@ type Server struct {
 	ended chan error // has the error of the process when that has ended
 }
 
-// Start starts a server at an address of this machine, such as 127.0.0.1:6379, and waits until it answers. If the server
-// does not, the error has the end of its log. Call Stop at the end. The server also ends with this process.
+// Start starts a server at an address of this machine, such as 127.0.0.1:6379, and waits until it answers. If the
+// server does not, the error has the end of its log. Call Stop at the end. The server also ends with this process.
 func Start(ctx context.Context, p Program, address string) (*Server, error) {
 	program, err := exec.LookPath(p.Name)
 	if err != nil {

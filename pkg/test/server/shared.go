@@ -9,7 +9,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/port"
 )
 
-// A Shared is the server that all tests of a process share. The zero value is ready to use. It may be used concurrently.
+// A Shared is the server that all tests of a process share. The zero value is ready to use. It may be used
+// concurrently.
 type Shared struct {
 	mu     sync.Mutex
 	ports  *port.Range // keeps the port reserved
@@ -23,8 +24,8 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Start returns the address of the server, which the first call starts at a free port of 127.0.0.1. The server ends with
-// the process. If the server cannot be started, each test fails that asks for it.
+// Start returns the address of the server, which the first call starts at a free port of 127.0.0.1. The server ends
+// with the process. If the server cannot be started, each test fails that asks for it.
 func (s *Shared) Start(t TB, p Program) string {
 	t.Helper()
 	address, err := s.start(p)

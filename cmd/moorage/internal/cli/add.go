@@ -25,7 +25,8 @@ type kindCommand struct {
 func (c *kindCommand) Run(in *invocation) error {
 	kind := scaffold.Kind{
 		Kind: c.Kind, Version: c.Version, Class: c.Class, ClusterScoped: c.ClusterScoped,
-		ConnectionDetails: c.ConnectionDetails != "", Password: c.ConnectionDetails == generated, RefersTo: c.RefersTo, WithoutStamp: c.WithoutStamp,
+		ConnectionDetails: c.ConnectionDetails != "", Password: c.ConnectionDetails == generated, RefersTo: c.RefersTo,
+		WithoutStamp: c.WithoutStamp,
 	}
 
 	return c.change(in, func(p scaffold.Project) (scaffold.Project, error) { return p.WithKind(kind) })

@@ -129,7 +129,8 @@ func (k Kind) check() error {
 	}
 
 	if k.Password && !k.ConnectionDetails {
-		return fmt.Errorf("the kind %s has a password, and publishes no connection details: set connectionDetails, too", k.Kind)
+		return fmt.Errorf("the kind %s has a password, and publishes no connection details: set connectionDetails, too",
+			k.Kind)
 	}
 
 	for _, suffix := range []string{"List", "Spec", "Status", "Parameters", "Observation", "Kind"} {
@@ -181,6 +182,7 @@ var (
 	// spelled: SSHKey, but not Share.
 	vowel = regexp.MustCompile(`^([AEFHILMNORSX]([A-Z0-9]|$)|[AEIOUaeiou]|(?i:hour|heir|honest|honor))`)
 
-	// consonant matches nouns whose first letter is a vowel, and whose first sound is not: User, Unit, OneShot, EuroCard, UID.
+	// consonant matches nouns whose first letter is a vowel, and whose first sound is not:
+	// User, Unit, OneShot, EuroCard, UID.
 	consonant = regexp.MustCompile(`^(U([A-Z0-9]|$)|(?i:eu|one|once|us[aeiu]|uti|ubi|unis|unit|uniq|unio|univ|unic|unif))`)
 )
