@@ -101,6 +101,7 @@ var table = []layer{
 		{path: "pkg/connection/...", why: "the one cache of connections"},
 		{path: "pkg/test/...", why: "the mock client"},
 		{path: "pkg/test/ready/...", why: "waits until an object is Ready, and reports why it is not"},
+		{path: "pkg/test/server/...", why: "runs a real server for tests"},
 		{path: "pkg/devcluster/...", why: "finds, builds and starts devcluster"},
 		{path: "internal/restores/...", why: "counts restores of an API server, and reports them"},
 		{path: "internal/gone/...", why: "which answers say that an object does not exist"},

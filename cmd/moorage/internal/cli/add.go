@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
 )
 
@@ -12,7 +14,7 @@ type kindCommand struct {
 	Class         scaffold.Class `enum:"named,token,findable,opaque" default:"named" help:"${help_kind_class}"`
 	ClusterScoped bool           `help:"Its objects are in no namespace."`
 
-	ConnectionDetails bool     `help:"${help_kind_details}"`
+	ConnectionDetails details  `help:"${help_kind_details}"`
 	RefersTo          []string `placeholder:"Role" help:"${help_kind_refers}"`
 	WithoutStamp      bool     `help:"${help_kind_stamp}"`
 
@@ -23,10 +25,41 @@ type kindCommand struct {
 func (c *kindCommand) Run(in *invocation) error {
 	kind := scaffold.Kind{
 		Kind: c.Kind, Version: c.Version, Class: c.Class, ClusterScoped: c.ClusterScoped,
-		ConnectionDetails: c.ConnectionDetails, RefersTo: c.RefersTo, WithoutStamp: c.WithoutStamp,
+		ConnectionDetails: c.ConnectionDetails != "", Password: c.ConnectionDetails == generated, RefersTo: c.RefersTo,
+		WithoutStamp: c.WithoutStamp,
 	}
 
 	return c.change(in, func(p scaffold.Project) (scaffold.Project, error) { return p.WithKind(kind) })
+}
+
+// details says which connection details objects publish: none, those that the API returns, or a generated password.
+type details string
+
+const (
+	returned  details = "returned"
+	generated details = "password"
+)
+
+// IsBool lets the flag have no value.
+func (details) IsBool() bool { return true }
+
+// Decode reads the value of the flag. Without one, the API returns the details.
+func (d *details) Decode(ctx *kong.DecodeContext) error {
+	*d = returned
+
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+
+	value := details(fmt.Sprint(ctx.Scan.Pop().Value))
+	if value != returned && value != generated {
+		return fmt.Errorf("%q are no connection details: give %s, or %s for a password that the provider generates", value,
+			returned, generated)
+	}
+
+	*d = value
+
+	return nil
 }
 
 type providerConfigCommand struct {

@@ -11,7 +11,8 @@ func helpTexts() kong.Vars {
 			"nothing does (opaque).",
 		"help_place_generate": "Run make generate afterwards, which makes deep copies, CRDs and the role.",
 		"help_kind_details": "Its objects publish connection details in a Secret that they name in " +
-			"spec.writeConnectionSecretToRef.",
+			"spec.writeConnectionSecretToRef: what the API returns (returned, the default), or a user name and a " +
+			"password that the provider generates (password).",
 		"help_kind_refers": "Kind that its objects refer to. Several are separated by commas.",
 		"help_kind_stamp": "The API cannot store which object owns a resource. Whatever has the external name counts as " +
 			"the resource of the object.",

@@ -143,10 +143,11 @@ func flagged(t *testing.T, p scaffold.Project) scaffold.Project {
 
 	return with(t, p,
 		scaffold.Kind{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true},
+		scaffold.Kind{Kind: "User", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true, Password: true},
 		scaffold.Kind{Kind: "Grant", Version: "v1alpha1", Class: scaffold.Named, RefersTo: []string{"Role"},
 			WithoutStamp: true},
 		scaffold.Kind{Kind: "Link", Version: "v1alpha1", Class: scaffold.Opaque, ConnectionDetails: true,
-			RefersTo: []string{"Role", "Grant"}, WithoutStamp: true},
+			Password: true, RefersTo: []string{"Role", "Grant"}, WithoutStamp: true},
 	)
 }
 

@@ -97,13 +97,13 @@ var reserved = []string{
 	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme",
 	"ProviderConfigReference",
 	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
-	"Option", "AllowHosts",
+	"Option", "AllowHosts", "As", "UsernameKey",
 	"Answer", "Conformance", "Deploy", "Examples", "Metrics", "Restored", "Sample", "Testdata", "Vendor", "Main", "Init",
 	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
 }
 
 // fields are those that the generated types of each kind have.
-var fields = []string{"ID", "Size", "State", "Owner", "Token"}
+var fields = []string{"ID", "Size", "State", "Owner", "Token", "Password"}
 
 func (k Kind) check() error {
 	lower := strings.ToLower(k.Kind)
@@ -126,6 +126,11 @@ func (k Kind) check() error {
 	if k.ConnectionDetails && k.ClusterScoped {
 		return fmt.Errorf("the kind %s is cluster-scoped, and a connection Secret is in the namespace of its object: "+
 			"leave out one of both", k.Kind)
+	}
+
+	if k.Password && !k.ConnectionDetails {
+		return fmt.Errorf("the kind %s has a password, and publishes no connection details: set connectionDetails, too",
+			k.Kind)
 	}
 
 	for _, suffix := range []string{"List", "Spec", "Status", "Parameters", "Observation", "Kind"} {
@@ -163,11 +168,21 @@ func lowerCamel(kind string) string {
 	return strings.ToLower(kind[:n]) + kind[n:]
 }
 
-// article returns the article that goes with a noun.
+// article returns the article that goes with the sound of a noun.
 func article(noun string) string {
-	if strings.ContainsAny(noun[:1], "AEIOUaeiou") {
+	if vowel.MatchString(noun) && !consonant.MatchString(noun) {
 		return "an"
 	}
 
 	return "a"
 }
+
+var (
+	// vowel matches nouns that begin with the sound of a vowel. The names of these letters do, in nouns that are
+	// spelled: SSHKey, but not Share.
+	vowel = regexp.MustCompile(`^([AEFHILMNORSX]([A-Z0-9]|$)|[AEIOUaeiou]|(?i:hour|heir|honest|honor))`)
+
+	// consonant matches nouns whose first letter is a vowel, and whose first sound is not:
+	// User, Unit, OneShot, EuroCard, UID.
+	consonant = regexp.MustCompile(`^(U([A-Z0-9]|$)|(?i:eu|one|once|us[aeiu]|uti|ubi|unis|unit|uniq|unio|univ|unic|unif))`)
+)

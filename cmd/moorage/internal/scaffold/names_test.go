@@ -186,3 +186,23 @@ func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
 		t.Errorf("only %d names were tried", tried)
 	}
 }
+
+// TestArticle reads the article in the generated comments, which goes with the sound of the kind.
+func TestArticle(t *testing.T) {
+	cases := map[string]string{
+		"User": "a User", "UnitTest": "a UnitTest", "Usage": "a Usage", "UIDRange": "a UIDRange", "OneShot": "a OneShot",
+		"Umbrella": "an Umbrella", "Uninstaller": "an Uninstaller", "Upstream": "an Upstream", "Index": "an Index",
+		"Hour": "an Hour", "Host": "a Host", "SSHKey": "an SSHKey", "Share": "a Share", "LDAPGroup": "an LDAPGroup",
+		"DNSZone": "a DNSZone", "ACL": "an ACL", "Bucket": "a Bucket", "EUZone": "a EUZone",
+	}
+
+	for kind, want := range cases {
+		files := plan(t, nil, with(t, cloud(), scaffold.Kind{Kind: kind, Version: "v1alpha1", Class: scaffold.Named}))
+		for _, f := range files {
+			if f.Path == "apis/v1alpha1/"+strings.ToLower(kind)+"_types.go" &&
+				!strings.Contains(string(f.Content), "are the desired state of "+want+".") {
+				t.Errorf("the comments of the kind %s do not say %q", kind, want)
+			}
+		}
+	}
+}

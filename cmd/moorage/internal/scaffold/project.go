@@ -81,6 +81,9 @@ type Kind struct {
 	// ConnectionDetails says that its objects publish connection details in a Secret.
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
 
+	// Password says that the provider generates a password for each resource, which is one of the connection details.
+	Password bool `json:"password,omitempty"`
+
 	// RefersTo are the kinds that its objects refer to. They come before it.
 	RefersTo []string `json:"refersTo,omitempty"`
 

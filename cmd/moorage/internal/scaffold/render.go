@@ -126,6 +126,10 @@ func render(p Project) (map[string][]byte, error) {
 		views[client+"kind"] = append(views[client+"kind"], of)
 		views["firstkind"] = []view{{Project: p}}
 
+		if k.Password {
+			views["password"] = append(views["password"], of)
+		}
+
 		if len(k.RefersTo) > 0 {
 			views["references"] = append(views["references"], of)
 		}

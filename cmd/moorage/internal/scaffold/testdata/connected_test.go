@@ -39,9 +39,10 @@ func TestConnected(t *testing.T) {
 		})
 	}
 
-	w.Fake.Break(true)
+	mend, err := w.Fake.Break(t.Context())
+	must(t, err)
 	becomes(metav1.ConditionFalse, commonv1.ReasonConnectionUnavailable)
-	w.Fake.Break(false)
+	must(t, mend(t.Context()))
 	becomes(metav1.ConditionTrue, commonv1.ReasonConnectionAvailable)
 
 	wait.Until(t, "one event for each change", func() bool {
