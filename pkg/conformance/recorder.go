@@ -27,6 +27,7 @@ type recorder struct {
 	connecter managed.ExternalConnecter
 	secrets   []string
 	concealed redact.Secrets // that the client has passed to external.Conceal
+	log       *logLines      // of the process
 }
 
 // A clientCall is a call to the connecter or the client.
@@ -126,6 +127,7 @@ func (t *recorder) judgeDetails(mg resource.Managed, details managed.ConnectionD
 
 // judgeCall reports the violations that one call has caused.
 func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err error) {
+	t.judgeLog(a)
 	if err != nil {
 		text := t.concealed.Mask().Text(err.Error()) // as the reconciler does
 		for _, secret := range t.secrets {

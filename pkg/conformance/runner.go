@@ -53,6 +53,7 @@ type runner struct {
 	host      *host
 	ledger    *ledger
 	findings  findings
+	log       *logLines
 
 	names        map[types.UID]string
 	salt         uint32
@@ -81,6 +82,9 @@ func examine(t *testing.T, s Suite) *runner {
 	}
 	k.host = newHost(k.suite.CallTimeout)
 	defer k.host.close()
+	lines, end := processLog().begin()
+	defer end()
+	k.log = lines
 	k.ledger = &ledger{
 		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe, k.suite.Patience), delay: k.suite.Delay,
 		violate: k.addFinding, abort: func() {},
@@ -173,7 +177,7 @@ func (k *runner) inspectBefore() {
 
 // newRecorder returns a connecter for a new process of the provider.
 func (k *runner) newRecorder() *recorder {
-	t := &recorder{ledger: k.ledger, secrets: k.suite.Secrets}
+	t := &recorder{ledger: k.ledger, secrets: k.suite.Secrets, log: k.log}
 	_ = k.host.call(context.Background(), "Suite.NewConnecter", func(context.Context) error {
 		if t.connecter = k.suite.NewConnecter(); isNil(t.connecter) {
 			return k.host.giveUp("suite-is-complete", "Suite.NewConnecter returns nil")
@@ -262,13 +266,15 @@ func (k *runner) cleanUp(before []string) {
 
 // eventually reports whether the function is returns true within the patience of the suite.
 func (k *runner) eventually(is func() bool) bool {
-	for began := time.Now(); ; <-time.After(5 * time.Millisecond) {
+	began := time.Now()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 80*time.Millisecond) {
 		if is() {
 			return true
 		}
 		if k.host.stopped() || time.Since(began) > k.suite.Patience+k.suite.Delay {
 			return false
 		}
+		<-time.After(pause)
 	}
 }
 
