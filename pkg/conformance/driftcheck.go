@@ -30,8 +30,8 @@ func (m *directChecks) checkDrift() *finding {
 		return err == nil && o.ResourceExists && !o.ResourceUpToDate
 	}
 	if !m.eventually(noticed) {
-		return m.finding("converges", "after Probe.Drift has changed the resource of %s, Observe says %s: compare what exists "+
-			"with the spec", m.mg.GetName(), describeObservation(o, err))
+		return m.finding("converges", "after Probe.Drift has changed the resource of %s, Observe says %s: compare what "+
+			"exists with the spec", m.mg.GetName(), describeObservation(o, err))
 	}
 
 	return m.updateTo(m.mg, m.wantedState(m.sample, nil), "was changed by Probe.Drift")
