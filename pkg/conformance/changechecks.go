@@ -159,11 +159,15 @@ func (m *directChecks) checkMutations() *finding {
 
 			continue
 		}
-		if failure := m.checkMutation(mg, mutation); failure != nil {
-			return failure
+		for _, check := range []func() *finding{
+			func() *finding { return m.checkMutation(mg, mutation) }, func() *finding { return m.checkEqualTimes(mg) },
+		} {
+			if failure := check(); failure != nil {
+				return failure
+			}
 		}
 		setSpec(mg, m.sample)
-		mg.SetGeneration(m.mg.GetGeneration() + 2)
+		mg.SetGeneration(m.mg.GetGeneration() + 3)
 		if failure := m.updateTo(mg, m.wantedState(m.sample, nil),
 			"was set back after "+mutation.Name); failure != nil {
 			return failure

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -25,38 +23,59 @@ type directChecks struct {
 	before   []string // the resources that are not of the suite
 }
 
-// runDirectChecks runs the direct checks for every sample.
+// runDirectChecks runs the direct checks for every sample, until one has a finding. Those that wait for the patience of
+// the suite come last.
 func (k *runner) runDirectChecks() {
+	before := k.resourceIDs()
+	var checks []*directChecks
 	for _, sample := range k.suite.Samples {
-		before := k.resourceIDs()
-		m := &directChecks{runner: k, recorder: k.newRecorder(), mg: k.stored(sample), sample: sample,
-			before: before}
-		m.recorder.publisher = k.direct
-		m.token = string(m.mg.GetUID()) + "-0001"
-		k.names[m.mg.GetUID()] = m.mg.GetName()
-		for _, step := range []func() *finding{
+		m := k.newDirectChecks(k.newRecorder(), sample, before)
+		checks = append(checks, m)
+		m.run(
 			m.checkConnect, m.checkAbsent, m.checkExactNames, m.checkCreate, m.checkCreatedObserved,
 			m.checkObserveStable, m.checkCancelledContext, m.checkPromptness, m.checkBroken, m.checkMisrouted,
 			m.checkIndependentCalls, m.checkOwner, m.checkRepeatedCreate, m.checkRecoverCreation, m.checkMutations,
-			m.checkUnmanaged, m.checkRefusedDelete, m.checkDelete,
-			m.checkNotCreated, m.checkMisroutedChanges, m.checkBrokenChanges, m.checkInterrupted,
-		} {
-			finding := step()
-			if k.host.stopped() { // the cause of any finding of this step
-				break
-			}
-			if finding != nil {
-				k.addFinding(finding.property, finding.text)
-
-				break
-			}
-		}
-		k.cleanUp(before)
-		k.ledger.reset()
-		if k.host.stopped() {
+			m.checkUnmanaged, m.checkDrift, m.checkRefusedDelete, m.checkDelete,
+		)
+		if k.stopped() {
 			return
 		}
 	}
+	if k.runTogether(); k.stopped() {
+		return
+	}
+	for _, m := range checks {
+		m.run(m.checkNotCreated, m.checkMisroutedChanges, m.checkBrokenChanges, m.checkInterrupted)
+		if k.stopped() {
+			return
+		}
+	}
+}
+
+// newDirectChecks returns the direct checks of a sample in a process.
+func (k *runner) newDirectChecks(process *recorder, sample resource.Managed, before []string) *directChecks {
+	m := &directChecks{runner: k, recorder: process, mg: k.stored(sample), sample: sample, before: before}
+	m.recorder.publisher = k.direct
+	m.token = string(m.mg.GetUID()) + "-0001"
+
+	return m
+}
+
+// run runs checks until one has a finding, and removes what they have made.
+func (m *directChecks) run(checks ...func() *finding) {
+	for _, check := range checks {
+		f := check()
+		if m.host.stopped() { // the cause of any finding of this check
+			break
+		}
+		if f != nil {
+			m.addFinding(f.property, f.text)
+
+			break
+		}
+	}
+	m.cleanUp(m.before)
+	m.ledger.reset()
 }
 
 // finding returns a finding.
@@ -289,31 +308,6 @@ func (m *directChecks) update(mg resource.Managed, want wantedFields, what strin
 
 	return m.finding("update-converges",
 		"after three Updates, Observe of %s%s says that its resource is not up to date. %s", mg.GetName(), what, why)
-}
-
-// checkObserveStable checks that two observations are equal if nothing changed.
-func (m *directChecks) checkObserveStable() *finding {
-	first, err1 := m.observe(context.Background(), m.mg)
-	second, err2 := m.observe(context.Background(), m.mg)
-	if err1 != nil || err2 != nil || !equality.Semantic.DeepEqual(first, second) {
-		return m.finding(
-			"observe-is-stable", "of %s it says %s, and at once after that %s", m.mg.GetName(),
-			describeObservation(first, err1),
-			describeObservation(second, err2))
-	}
-
-	return nil
-}
-
-// describeObservation describes an observation without its connection details.
-func describeObservation(o managed.ExternalObservation, err error) string {
-	if err != nil {
-		return "error: " + err.Error()
-	}
-
-	return fmt.Sprintf(
-		"exists=%t upToDate=%t owner=%s diff=%q details=%d", o.ResourceExists, o.ResourceUpToDate, o.Owner, o.Diff,
-		len(o.ConnectionDetails))
 }
 
 // checkCancelledContext checks that Observe does not report absence if its context is canceled.

@@ -28,6 +28,7 @@ type recorder struct {
 	suite     *Suite
 	publisher *directPublisher // of direct calls; nil if a reconciler makes the calls
 	concealed redact.Secrets   // that the client has passed to external.Conceal
+	log       *logLines        // of the process
 }
 
 // A clientCall is a call to the connecter or the client.
@@ -128,6 +129,7 @@ func (t *recorder) judgeDetails(mg resource.Managed, details managed.ConnectionD
 
 // judgeCall reports the violations that one call has caused.
 func (t *recorder) judgeCall(a clientCall, before map[string]types.UID, err error) {
+	t.judgeLog(a)
 	if err != nil {
 		text := t.concealed.Mask().Text(err.Error()) // as the reconciler does
 		for _, secret := range t.suite.allSecrets() {

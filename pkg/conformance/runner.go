@@ -53,6 +53,7 @@ type runner struct {
 	host      *host
 	ledger    *ledger
 	findings  findings
+	log       *logLines
 
 	connectionSecrets
 
@@ -84,6 +85,9 @@ func examine(t *testing.T, s Suite) *runner {
 	k.connectionSecrets = newConnectionSecrets(k.suite.Kind, k.suite.Scheme)
 	k.host = newHost(k.suite.CallTimeout)
 	defer k.host.close()
+	lines, end := processLog().begin()
+	defer end()
+	k.log = lines
 	k.ledger = &ledger{
 		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe, k.suite.Patience), delay: k.suite.Delay,
 		violate: k.addFinding, abort: func() {},
@@ -176,7 +180,7 @@ func (k *runner) inspectBefore() {
 
 // newRecorder returns a connecter for a new process of the provider.
 func (k *runner) newRecorder() *recorder {
-	t := &recorder{ledger: k.ledger, suite: &k.suite}
+	t := &recorder{ledger: k.ledger, suite: &k.suite, log: k.log}
 	_ = k.host.call(context.Background(), "Suite.NewConnecter", func(context.Context) error {
 		name := "NewConnecter"
 		if k.suite.NewConnecterWithReader != nil {
@@ -271,14 +275,15 @@ func (k *runner) cleanUp(before []string) {
 
 // eventually reports whether the function is returns true within the patience of the suite.
 func (k *runner) eventually(is func() bool) bool {
-	// A fixed pause of 5 ms would ask a server a thousand times in five seconds.
-	for began := time.Now(); ; <-time.After(max(5*time.Millisecond, time.Since(began)/20)) {
+	began := time.Now()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 80*time.Millisecond) {
 		if is() {
 			return true
 		}
 		if k.host.stopped() || time.Since(began) > k.suite.Patience+k.suite.Delay {
 			return false
 		}
+		<-time.After(pause)
 	}
 }
 

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,34 @@ type wreck struct {
 	create  func(context.Context, *diskClient, *volume.Volume) error
 	update  func(context.Context, *diskClient, *volume.Volume) error
 	remove  func(context.Context, *diskClient, *volume.Volume) error
+}
+
+// restless returns an Observe that writes something else to the status at each second call.
+func restless() func(context.Context, *diskClient, *volume.Volume) (managed.ExternalObservation, error) {
+	n := &atomic.Int64{}
+
+	return func(ctx context.Context, p *diskClient, v *volume.Volume) (managed.ExternalObservation, error) {
+		o, err := p.Observe(ctx, v)
+		v.Status.UsedBytes = n.Add(1) / 2
+
+		return o, err
+	}
+}
+
+// removesByPrefix removes each disk whose name begins with that of an object.
+func removesByPrefix(ctx context.Context, p *diskClient, v *volume.Volume) error {
+	err := p.change(ctx, func() {
+		for id := range p.disks {
+			if strings.HasPrefix(id, meta.GetExternalName(v)) {
+				delete(p.disks, id)
+			}
+		}
+	})
+	if errors.Is(err, errBroken) {
+		return errors.New("cannot delete")
+	}
+
+	return err
 }
 
 func (w *wreck) Connect(ctx context.Context, _ resource.Managed) (managed.ExternalClient, error) {
@@ -247,20 +276,7 @@ var defects = map[string]defect{
 	},
 	"DeletesByPrefix": {
 		reason: "what begins alike goes, too", class: Named, property: "strangers-are-left-alone", says: "vol-2",
-		wreck: wreck{remove: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
-			err := p.change(ctx, func() {
-				for id := range p.disks {
-					if strings.HasPrefix(id, meta.GetExternalName(v)) {
-						delete(p.disks, id)
-					}
-				}
-			})
-			if errors.Is(err, errBroken) {
-				return errors.New("cannot delete")
-			}
-
-			return err
-		}},
+		wreck: wreck{remove: removesByPrefix},
 	},
 	"NotFoundOnErrors": {
 		reason: "an error is taken for absence", class: Named, property: "unknown-is-not-absent",
@@ -410,7 +426,7 @@ var defects = map[string]defect{
 		reason: "what follows the creation fails, in a story", class: Opaque, property: "refusal-is-true",
 		says: "Create of vol made",
 		wreck: wreck{create: func(ctx context.Context, p *diskClient, v *volume.Volume) error {
-			if err := p.Create(ctx, v); err != nil || p.last < 8 {
+			if err := p.Create(ctx, v); err != nil || p.last < 10 {
 				return err
 			}
 
@@ -475,15 +491,9 @@ var defects = map[string]defect{
 		}},
 	},
 	"Restless": {
-		reason: "the status is another each time", class: Named, property: "quiet",
-		says: "writes although nothing changed: one of 1 changed status.usedBytes of vol from",
-		wreck: wreck{observe: func(ctx context.Context, p *diskClient,
-			v *volume.Volume) (managed.ExternalObservation, error) {
-			o, err := p.Observe(ctx, v)
-			v.Status.UsedBytes++
-
-			return o, err
-		}},
+		reason: "the status is another each second time", class: Named, property: "quiet",
+		says:  "writes although nothing changed: one of 1 changed status.usedBytes of vol from",
+		wreck: wreck{observe: restless()},
 	},
 	"Unsure": {
 		reason: "it says this and then that", class: Named, property: "observe-is-stable",
