@@ -40,11 +40,14 @@ func (t *scenarioRun) loginProblem(mg resource.Managed) string {
 		mg.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue {
 		return ""
 	}
+	if mg.GetAnnotations()[meta.AnnotationKeyCreationDetails] != "" {
+		return "" // only the response to Create had the details: the object says that they are lost
+	}
 	secret, err := t.readSecret(mg)
 	switch {
 	case err != nil:
 		return err.Error()
-	case t.isDeletedSecret(mg, secret):
+	case t.isDeletedSecret(mg, secret), t.name == "adopt" && t.lacksKeys(secret):
 		return ""
 	case secret == nil:
 		return fmt.Sprintf("its connection Secret %s does not exist", secretOf(mg))
@@ -73,6 +76,17 @@ func (t *scenarioRun) loginProblem(mg resource.Managed) string {
 	t.logins[mg.GetUID()] = now
 
 	return ""
+}
+
+// lacksKeys reports whether a Secret lacks a key that an object published which created its resource. If only the
+// response to a creation has a credential, nobody knows that of a resource that is adopted.
+func (t *scenarioRun) lacksKeys(secret *corev1.Secret) bool {
+	if secret == nil {
+		return true
+	}
+	held := heldKeys(secret)
+
+	return slices.ContainsFunc(t.publishedKeys, func(key string) bool { return !slices.Contains(held, key) })
 }
 
 // loginProblemOf is like loginProblem, for the object with a key. It returns "" if the object does not exist.
@@ -112,7 +126,8 @@ func maskDetails(text string, secret *corev1.Secret) string {
 func (t *scenarioRun) Settle() {
 	t.World.Settle()
 	if mg := t.Get(t.key); mg != nil && secretOf(mg) != "" {
-		if secret, err := t.readSecret(mg); err == nil && secret != nil && metav1.IsControlledBy(secret, mg) {
+		secret, err := t.readSecret(mg)
+		if err == nil && secret != nil && metav1.IsControlledBy(secret, mg) && len(heldKeys(secret)) > len(t.publishedKeys) {
 			t.publishedKeys = heldKeys(secret)
 		}
 	}

@@ -70,6 +70,7 @@ type accountConnecter struct {
 	trusts       bool // the Secret of any object, and publishes nothing any more once there was one
 	forgets      bool // a new password is only in memory until it is published, after it was set
 	mistakes     bool // another password is set than the one that is published
+	once         bool // only Create knows the password, as if the external system had generated it
 
 	mu   *sync.Mutex
 	made map[types.UID]string
@@ -152,7 +153,7 @@ func (c *accountClient) set() string {
 // Observe publishes the password, and compares it.
 func (c *accountClient) Observe(ctx context.Context, mg resource.Managed) (managed.ExternalObservation, error) {
 	o, err := c.diskClient.Observe(ctx, mg)
-	if err != nil || !o.ResourceExists || o.Owner == managed.OwnerOther {
+	if err != nil || !o.ResourceExists || o.Owner == managed.OwnerOther || c.of.once {
 		return o, err
 	}
 	name := meta.GetExternalName(mg)
@@ -173,7 +174,7 @@ func (c *accountClient) Observe(ctx context.Context, mg resource.Managed) (manag
 
 // Update sets the password.
 func (c *accountClient) Update(ctx context.Context, mg resource.Managed) error {
-	if err := c.diskClient.Update(ctx, mg); err != nil {
+	if err := c.diskClient.Update(ctx, mg); err != nil || c.of.once {
 		return err
 	}
 	password := c.set()
@@ -187,14 +188,22 @@ func (c *accountClient) Update(ctx context.Context, mg resource.Managed) error {
 	return c.diskClient.change(ctx, func() { c.of.setPassword(meta.GetExternalName(mg), password) })
 }
 
-// Create creates a disk without a password.
+// Create creates a disk, without a password unless only Create knows it.
 func (c *accountClient) Create(ctx context.Context, mg resource.Managed) error {
 	err := c.diskClient.Create(ctx, mg)
-	if err == nil {
-		c.of.setPassword(meta.GetExternalName(mg), "")
+	if err != nil {
+		return err
 	}
+	name, password := meta.GetExternalName(mg), ""
+	if c.of.once {
+		password = "generated for " + string(mg.GetUID())
+		managed.TellConnectionDetails(ctx, managed.ConnectionDetails{
+			"username": []byte(name), "password": []byte(password),
+		})
+	}
+	c.of.setPassword(name, password)
 
-	return err
+	return nil
 }
 
 // accounts returns a suite for a client with passwords.
@@ -235,6 +244,7 @@ func TestPublishedPasswordsWork(t *testing.T) {
 		says   string // "" if nothing is found
 	}{
 		"Typed":        {func(*accountConnecter) {}, within, ""},
+		"Once":         {func(c *accountConnecter) { c.once = true }, within, ""},
 		"Unstructured": {func(c *accountConnecter) { c.unstructured = true }, time.Nanosecond, ""},
 		"Mistakes": {func(c *accountConnecter) { c.mistakes = true }, time.Nanosecond,
 			`an application cannot log in with its connection Secret vol-connection: the password "<password>" is wrong`},
@@ -245,7 +255,7 @@ func TestPublishedPasswordsWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := accounts(t, c.change)
-			s.Within = c.within
+			s.Within, s.Options = c.within, append(s.Options, managed.WithCreationConnectionDetails())
 			k := examine(t, s)
 			if c.says == "" && len(k.findings.list) > 0 || c.says != "" && !k.findings.says("details-work", c.says) {
 				t.Errorf("the findings are %v", k.findings.list)

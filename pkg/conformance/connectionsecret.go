@@ -25,7 +25,7 @@ import (
 type connectionSecrets struct {
 	reader        *currentReader
 	direct        *directPublisher
-	publishedKeys []string // of the last Secret
+	publishedKeys []string // of the Secret with the most keys
 }
 
 // newConnectionSecrets returns connectionSecrets for direct calls.

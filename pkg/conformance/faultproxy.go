@@ -122,6 +122,7 @@ func (p *Proxy) Exchanges() int {
 // Bounds of the time in which a server that leaves data unanswered is expected to answer.
 const (
 	shortestAnswer = 50 * time.Millisecond
+	longestAnswer  = time.Second // data that the server sends on its own, as in a ping, looks like a late answer
 	timesSlowest   = 8
 )
 
@@ -130,12 +131,18 @@ func (p *Proxy) pending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.links {
-		if l.asking && (!p.oneWay || time.Since(l.asked) < max(shortestAnswer, timesSlowest*p.slowest)) {
+		if l.asking && (!p.oneWay || time.Since(l.asked) < p.answerTime()) {
 			return true
 		}
 	}
 
 	return false
+}
+
+// answerTime returns the time after which no answer is expected from a server that leaves data unanswered. The caller
+// holds the lock.
+func (p *Proxy) answerTime() time.Duration {
+	return min(max(shortestAnswer, timesSlowest*p.slowest), longestAnswer)
 }
 
 // noteUnanswered notes that the server leaves data unanswered.

@@ -75,6 +75,13 @@ func (w *logWatch) begin() (l *logLines, end func()) {
 	}
 }
 
+// works reports whether the lines of the logger of controller-runtime arrive.
+func (l *logLines) works() bool {
+	ctrllog.Log.Info("The conformance suite begins")
+
+	return len(l.take()) > 0
+}
+
 // judgeLog reports a line of the log that shows a secret: one of the suite, or one that the client has passed to
 // external.Conceal.
 func (t *recorder) judgeLog(a clientCall) {

@@ -46,6 +46,9 @@ func (m *directChecks) checkRefusedDelete() *finding {
 		"such as a connection of a pool", failed, mg.GetName())
 }
 
+// vainTime is the time during which refused calls are started. A pool of usual size is used up before.
+const vainTime = 20 * time.Second
+
 // vainCalls returns the number of calls that use up a pool of a usual size, on a machine with a number of processors.
 // Some pools have four or ten connections per processor, others have ten to thirty on any machine.
 func vainCalls(processors int) int { return max(10*processors, 30) + 2 }
@@ -54,11 +57,18 @@ func vainCalls(processors int) int { return max(10*processors, 30) + 2 }
 // system may take seconds to refuse a deletion: a call that ends with its deadline has to give back what it took, too.
 func (m *directChecks) deleteInVain(mg resource.Managed) (failed int) {
 	defer m.shorten(min(m.host.limit, 4*shortest))()
-	for range vainCalls(runtime.GOMAXPROCS(0)) {
-		if m.callDelete(clone(mg)) == nil || m.host.stopped() { // the external system may only note the deletion
+	slow := 0
+	for began := time.Now(); failed < vainCalls(runtime.GOMAXPROCS(0)) && time.Since(began) < vainTime; failed++ {
+		late, err := m.timedDelete(clone(mg))
+		if err == nil || m.host.stopped() { // the external system may only note the deletion
 			break
 		}
-		failed++
+		if late {
+			slow++
+			if slow == 3 { // no answer comes before the deadline
+				defer m.shorten(shortest)()
+			}
+		}
 	}
 
 	return failed

@@ -87,7 +87,9 @@ func examine(t *testing.T, s Suite) *runner {
 	defer k.host.close()
 	lines, end := processLog().begin()
 	defer end()
-	k.log = lines
+	if k.log = lines; !lines.works() {
+		k.note("the log is not searched for secrets: log.SetLogger of controller-runtime was called before the suite")
+	}
 	k.ledger = &ledger{
 		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe, k.suite.Patience), delay: k.suite.Delay,
 		violate: k.addFinding, abort: func() {},

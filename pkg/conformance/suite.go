@@ -78,8 +78,9 @@ type Suite struct {
 	// long. The default is five seconds.
 	CallTimeout time.Duration
 
-	// Within is the time during which the suite starts schedules with faults. The suite skips the remaining schedules, and
-	// reports their number. The default is half a minute.
+	// Within is the time, from the begin of the suite, during which the suite starts schedules with faults. The suite
+	// skips the remaining schedules, and reports their number. Interruptions between two requests of a call have this
+	// time once more, and checks without a reconciler are not limited by it. The default is half a minute.
 	Within time.Duration
 
 	// Server returns a client of a new, empty API server for each schedule. The default is a simulated API server. If the
