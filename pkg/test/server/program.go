@@ -17,7 +17,8 @@ import (
 
 // A Program describes a server that is started as a process. The zero value is no server: see Program.IsZero.
 type Program struct {
-	// Name of the program in the PATH, or its path.
+	// Name of the program in the PATH, or its path. The program may be a script that starts the server, if the server
+	// stays in the process group of the script. When the script ends, the server ends.
 	Name string
 
 	// Install says how to install the program. Errors contain it if the program does not exist.
@@ -40,6 +41,8 @@ type Program struct {
 
 	// Patience is the time in which the server has to answer after its start. The default is a minute.
 	Patience time.Duration
+
+	grace time.Duration // until the server is killed, of tests
 }
 
 // IsZero reports whether there is no server.
@@ -83,10 +86,23 @@ func (p Program) place(address string) (at Place, err error) {
 	at.as = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for the program that started the server
 	if uid >= 0 {
 		at.as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		err = os.Chown(at.Dir, uid, gid)
+		if err := os.Chown(at.Dir, uid, gid); err != nil {
+			_ = os.RemoveAll(at.Dir)
+
+			return Place{}, errors.Wrap(err, "cannot give the folder to the user of the server")
+		}
 	}
 
-	return at, errors.Wrap(err, "cannot give the folder to the user of the server")
+	return at, nil
+}
+
+// limit returns the time that the server has to end.
+func (p Program) limit() time.Duration {
+	if p.grace > 0 {
+		return p.grace
+	}
+
+	return grace
 }
 
 // account returns the user that the server runs as, or -1 for that of this process.

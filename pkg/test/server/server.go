@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -15,33 +15,30 @@ import (
 
 const (
 	patience = time.Minute           // until a server answers
-	grace    = 20 * time.Second      // until a server that was asked to end is killed
 	pace     = 50 * time.Millisecond // between two questions
 	attempt  = time.Second           // for one question
 	maxLog   = 4 << 10               // bytes of the log in an error
 )
 
-// leash starts a program, and ends it when its own standard input closes. That also happens when the process ends that
-// holds the other end. Then it removes the folder. It ends with the program.
-const leash = `dir=$1; shift; exec 3<&0; "$@" </dev/null & p=$!
-{ read -r line <&3; kill -TERM $p; } 2>/dev/null & r=$!
-wait $p; code=$?; kill $r 2>/dev/null; cd /; rm -rf "$dir"; exit $code`
-
 // A Server is a running server. Use Start.
 type Server struct {
 	place Place
-	cmd   *exec.Cmd
-	stdin io.Closer
+	leash *leash
 	log   string
 	ended chan error // has the error of the process when that has ended
+	stop  sync.Once
 }
 
 // Start starts a server at an address of this machine, such as 127.0.0.1:6379, and waits until it answers. If the
-// server does not, the error has the end of its log. Call Stop at the end. The server also ends with this process.
+// server does not, the error has the end of its log. Call Stop at the end. The server also ends with this process, even
+// if that is killed.
 func Start(ctx context.Context, p Program, address string) (*Server, error) {
 	program, err := exec.LookPath(p.Name)
 	if err != nil {
 		return nil, errors.Errorf("there is no program %q to start a server: %s", p.Name, p.Install)
+	}
+	if program, err = filepath.Abs(program); err != nil { // the server runs in another folder
+		return nil, errors.Wrapf(err, "cannot find the program %q", p.Name)
 	}
 	at, err := p.place(address)
 	if err != nil {
@@ -77,17 +74,28 @@ func (s *Server) start(program string, p Program) error {
 		return errors.Wrap(err, "cannot create its log")
 	}
 	defer func() { _ = log.Close() }()
-	cmd := exec.Command("sh", append([]string{"-c", leash, "sh", s.place.Dir, program}, args...)...)
+	cmd := exec.Command("sh", append([]string{"-c", gated, "sh", program}, args...)...)
 	cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = s.place.Dir, s.place.as, log, log
-	stdin, err := cmd.StdinPipe()
+	gate, err := cmd.StdinPipe()
 	if err != nil {
 		return errors.Wrap(err, "cannot make a pipe")
 	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.cmd, s.stdin = cmd, stdin
-	go func() { s.ended <- cmd.Wait() }()
+	if s.leash, err = newLeash(cmd.Process.Pid, s.place.Dir, p.limit()); err != nil {
+		_ = gate.Close()
+		_ = cmd.Wait()
+
+		return err
+	}
+	_, _ = io.WriteString(gate, "\n")
+	_ = gate.Close()
+	go func() {
+		err := cmd.Wait()
+		s.leash.pull()
+		s.ended <- err
+	}()
 
 	return nil
 }
@@ -134,7 +142,7 @@ func (s *Server) ask(ctx context.Context, p Program) error {
 	return conn.Close()
 }
 
-// tail returns the end of the log. After the end of the server there is none.
+// tail returns the end of the log. After Stop there is none.
 func (s *Server) tail() string {
 	text, err := os.ReadFile(s.log)
 	if err != nil {
@@ -162,20 +170,18 @@ func (s *Server) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop ends the server and removes its folder. A server that does not end within 20 seconds is killed.
-func (s *Server) Stop() {
+// Stop ends the server with all processes of its process group, and removes its folder. Processes that have not ended
+// after 20 seconds are killed. Stop may be called again, and concurrently: each call returns after the end.
+func (s *Server) Stop() { s.stop.Do(s.end) }
+
+// end ends the server.
+func (s *Server) end() {
 	defer func() { _ = os.RemoveAll(s.place.Dir) }()
-	if s.cmd == nil {
+	if s.leash == nil {
 		return
 	}
-	_ = s.stdin.Close()
-	select {
-	case err := <-s.ended:
-		s.ended <- err
-	case <-time.After(grace):
-		_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
-		s.ended <- <-s.ended
-	}
+	s.leash.cut()
+	s.ended <- <-s.ended
 }
 
 // Run starts a server at an address, calls ready as soon as it answers, and stops it when ctx ends.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,8 +16,15 @@ import (
 
 // TestMain is also the program of the servers, if its first argument says so.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "serve" {
-		serve(os.Args[2])
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case "serve":
+			serve(os.Args[2])
+		case "serve-stubbornly":
+			serveStubbornly(os.Args[2])
+		case "abandon":
+			abandon(os.Args[2])
+		}
 	}
 	os.Exit(m.Run())
 }
@@ -110,7 +118,7 @@ func TestStartFails(t *testing.T) {
 		want    string
 	}{
 		"Missing":    {"The program is not installed.", missing, "127.0.0.1:1", "apt-get install -y it"},
-		"Ended":      {"The program ends.", unprepared, address(t), "it has ended"},
+		"Ended":      {"The program ends.", unprepared, address(t), "there is no greeting"},
 		"Unprepared": {"Its preparation fails.", broken, address(t), "disk full"},
 		"Mute":       {"It does not answer.", mute, address(t), "it says nothing"},
 		"Address":    {"There is no port.", greeter(), "127.0.0.1", "needs a host and a port"},
@@ -148,4 +156,21 @@ func TestRun(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestRelativePath starts a program by a path that is relative to the folder of this process.
+func TestRelativePath(t *testing.T) {
+	p := greeter()
+	cwd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Name, err = filepath.Rel(cwd, os.Args[0]); err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.Start(t.Context(), p, address(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
 }
