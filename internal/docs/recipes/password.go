@@ -36,7 +36,8 @@ type Passwords struct {
 	made sync.Map // password by UID, until the Secret has it
 }
 
-// password returns the password in the connection Secret. If there is none yet, it returns a new one.
+// password returns the password in the connection Secret. If there is none yet, it returns a new one, unless the
+// policies of the object do not allow Update.
 func (p *Passwords) password(ctx context.Context, u *v1alpha1.User) ([]byte, error) {
 	ref, secret := u.Spec.WriteConnectionSecretToRef, &corev1.Secret{}
 	if ref == nil || meta.WasDeleted(u) {
@@ -50,6 +51,8 @@ func (p *Passwords) password(ctx context.Context, u *v1alpha1.User) ([]byte, err
 		p.made.Delete(u.GetUID())
 
 		return secret.Data["password"], nil
+	case !meta.ShouldUpdate(u):
+		return nil, nil // Update may not set a new one
 	}
 	password, _ := p.made.LoadOrStore(u.GetUID(), rand.Text()) // the same until it is published
 

@@ -167,6 +167,26 @@ func TestAFailedReadGeneratesNoPassword(t *testing.T) {
 	}
 }
 
+// TestAPasswordThatUpdateMayNotSetIsNotPublished observes a user of another tool. Update may not set a password.
+func TestAPasswordThatUpdateMayNotSetIsNotPublished(t *testing.T) {
+	s := passwordServer{newMemory(), map[string]string{"ann": "theirs"}}
+	u := user("ann")
+	meta.SetExternalName(u, "ann")
+	meta.AddAnnotations(u, map[string]string{meta.AnnotationKeyManagementPolicy: meta.ManagementPolicyObserve})
+	if err := s.add(Record{Name: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	p := &Passwords{API: s, Secrets: apiserver.New(scheme(t), clock.RealClock{}).Client(), Stamp: userStamp}
+	c, err := p.Connect(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.Observe(t.Context(), u)
+	if err != nil || !o.ResourceExists || o.ConnectionDetails != nil {
+		t.Errorf("got %v, %v", o, err)
+	}
+}
+
 // unreadable is a reader whose requests fail.
 type unreadable struct{ client.Reader }
 
