@@ -3,6 +3,9 @@ package conformance
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
@@ -16,7 +19,7 @@ func (k *runner) runTogether() {
 	second := k.newDirectChecks(process, k.suite.Samples[1], before)
 	for _, step := range []func() *finding{
 		first.checkCreate, first.checkCreatedObserved, second.checkCreate, second.checkCreatedObserved,
-		second.checkOtherProcess, first.checkDelete,
+		second.checkOtherProcess, first.checkDeleteIfReady,
 	} {
 		f := step()
 		if k.host.stopped() {
@@ -31,6 +34,17 @@ func (k *runner) runTogether() {
 	}
 	k.cleanUp(before)
 	k.ledger.reset()
+}
+
+// checkDeleteIfReady is checkDelete for an object that is Ready. A resource that is still being created may refuse its
+// deletion.
+func (m *directChecks) checkDeleteIfReady() *finding {
+	_, err := m.observe(context.Background(), m.mg)
+	if err != nil || m.mg.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue {
+		return nil // other checks report an error
+	}
+
+	return m.checkDelete()
 }
 
 // checkOtherProcess checks that a process that serves no other object finds the resource of the object.
