@@ -79,7 +79,7 @@ func (t *scenarioRun) loginProblem(mg resource.Managed) string {
 }
 
 // lacksKeys reports whether a Secret lacks a key that an object published which created its resource. If only the
-// response to a creation has a credential, nobody knows that of a resource that is adopted.
+// response to a creation has a credential, the provider cannot get that of a resource that is adopted.
 func (t *scenarioRun) lacksKeys(secret *corev1.Secret) bool {
 	if secret == nil {
 		return true
