@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"time"
 
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -52,20 +49,6 @@ func replaceLeaves(path string, x any, with func(path string, leaf any) any) any
 	default:
 		return with(path, x)
 	}
-}
-
-// describeLeaves describes the first leaf that differs, with both values. It returns "" if there is none.
-func describeLeaves(a, b map[string]any) string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	for _, path := range slices.Sorted(maps.Keys(all)) {
-		if !reflect.DeepEqual(a[path], b[path]) {
-			return fmt.Sprintf("%s was %s and is %s", path[min(1, len(path)):], quoted(fmt.Sprint(a[path])),
-				quoted(fmt.Sprint(b[path])))
-		}
-	}
-
-	return ""
 }
 
 // A respelling is a time that is written in two ways.
