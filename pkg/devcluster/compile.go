@@ -29,6 +29,19 @@ func goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// goOutput returns the standard output of a go command. A process that is started is in the process group of its parent
+// for a moment, in which Ctrl-C can end it. Ctrl-C is for the parent, whose ctx may end now, so the command runs again.
+func goOutput(ctx context.Context, dir string, args ...string) (output []byte, err error) {
+	for range 3 {
+		cmd := goCommand(ctx, args...)
+		cmd.Dir, cmd.Env = dir, goEnv()
+		if output, err = cmd.Output(); !interrupted(err) {
+			break
+		}
+	}
+	return output, err
+}
+
 // compile builds the sources into the file output. All other files that it creates are in the folder of output.
 func compile(ctx context.Context, source, output string, progress io.Writer) error {
 	begin := time.Now()
@@ -68,9 +81,7 @@ func compile(ctx context.Context, source, output string, progress io.Writer) err
 
 // countPackages returns the number of packages to compile. It also downloads the modules.
 func countPackages(ctx context.Context, source string) (int, error) {
-	cmd := goCommand(ctx, "list", "-deps", ".")
-	cmd.Dir, cmd.Env = source, goEnv()
-	list, err := cmd.Output()
+	list, err := goOutput(ctx, source, "list", "-deps", ".")
 	if err != nil {
 		return 0, commandError("go list", err)
 	}

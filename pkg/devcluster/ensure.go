@@ -116,9 +116,7 @@ func (b builder) ensure(ctx context.Context) (string, error) {
 // hash returns the fingerprint of the sources, the build flags and the Go version. It determines the Go version in the
 // source folder, because a toolchain line in go.mod may select another version than the caller's.
 func (b builder) hash(ctx context.Context) (string, error) {
-	cmd := goCommand(ctx, "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH")
-	cmd.Dir, cmd.Env = b.source, goEnv()
-	version, err := cmd.Output()
+	version, err := goOutput(ctx, b.source, "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH")
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", errors.New("the go command is not in PATH: install Go, set " + EnvKubeconfig +
 			" to use a cluster, or set " + EnvAssets + " to a folder that holds devcluster")

@@ -103,9 +103,7 @@ func libraryIn(info *debug.BuildInfo) *debug.Module {
 // libraryOf returns the version of this library that the module around dir requires, or nil. It is for test binaries,
 // which do not contain the versions of their modules.
 func libraryOf(ctx context.Context, dir string) *debug.Module {
-	cmd := goCommand(ctx, "list", "-m", "-json", parentModule)
-	cmd.Dir, cmd.Env = dir, goEnv()
-	output, err := cmd.Output()
+	output, err := goOutput(ctx, dir, "list", "-m", "-json", parentModule)
 	var found struct {
 		Path, Version string
 		Replace       *struct{ Path, Version, Dir string }
@@ -131,9 +129,7 @@ func download(ctx context.Context, moduleAtVersion string) (string, error) {
 		return "", fmt.Errorf("cannot make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(outside)
-	cmd := goCommand(ctx, "mod", "download", "-json", moduleAtVersion)
-	cmd.Dir, cmd.Env = outside, goEnv()
-	output, runErr := cmd.Output()
+	output, runErr := goOutput(ctx, outside, "mod", "download", "-json", moduleAtVersion)
 	var answer struct{ Dir, Error string }
 	switch err := json.Unmarshal(output, &answer); {
 	case err == nil && answer.Error != "":

@@ -5,6 +5,7 @@ package devcluster
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -21,3 +22,13 @@ func flock(f *os.File) (bool, error) {
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// interrupted reports whether err says that Ctrl-C has ended a process.
+func interrupted(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
+}
