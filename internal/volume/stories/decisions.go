@@ -24,7 +24,7 @@ func (d *decisions) count(action string) int {
 func (d *decisions) Info(string, ...any) {}
 
 func (d *decisions) Debug(msg string, keysAndValues ...any) {
-	if msg != "Decided" || len(keysAndValues) != 2 {
+	if msg != "Decided" || len(keysAndValues) < 2 {
 		return
 	}
 	action, _ := keysAndValues[1].(string)
