@@ -54,8 +54,6 @@ func mistakes(w testenv.World, older uint16) []mistake {
 		{"older", func(c *v1alpha1.ProviderConfig) {
 			c.Spec.Port, c.Spec.TLS = int32(older), v1alpha1.TLS{Mode: v1alpha1.TLSDisable}
 		}, "", plain("bad-version"), commonv1.ReasonExternalSystemUnavailable, "upgrade the server"},
-		{"password", func(*v1alpha1.ProviderConfig) {}, "nobody", plain("bad-password"),
-			commonv1.ReasonUnauthorized, "does not accept"},
 		{"weak", func(*v1alpha1.ProviderConfig) {}, "weak", plain("bad-rights"), "PrivilegeMissing", "CREATEDB"},
 		{"", nil, "", called("long", strings.Repeat("x", 64)), "InvalidName", "longer than 63 bytes"},
 		{"", nil, "", called("long-unicode", strings.Repeat("ü", 32)), "InvalidName", "longer than 63 bytes"},
