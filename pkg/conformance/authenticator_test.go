@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
@@ -223,14 +222,7 @@ func accounts(t *testing.T, change func(*accountConnecter)) Suite {
 
 		return c
 	}
-	if err := corev1.AddToScheme(s.Scheme); err != nil {
-		t.Fatal(err)
-	}
-	for i, name := range []string{"vol", "vol-2"} {
-		v := sample(name)
-		v.Spec.WriteConnectionSecretToRef = &commonv1.LocalSecretReference{Name: name + "-connection"}
-		s.Samples[i] = resource.Managed(v)
-	}
+	nameSecrets(t, &s)
 
 	return s
 }

@@ -93,43 +93,10 @@ func result(c *lineClient, words ...string) string {
 	}
 }
 
-// TestFaultProxyOfSocket: a server may listen on a Unix socket.
-func TestFaultProxyOfSocket(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer func() { _ = conn.Close() }()
-				for lines := bufio.NewScanner(conn); lines.Scan(); {
-					_, _ = fmt.Fprintln(conn, "OK")
-				}
-			}()
-		}
-	}()
-	if got := result(&lineClient{address: FaultProxy(t, path).Address()}, "GET", "first"); got != "OK" {
-		t.Error(got)
-	}
-}
-
-// A oneWayClient is connected with a server that answers each line that does not begin with TELL.
-type oneWayClient struct {
-	net.Conn
-	answers *bufio.Scanner
-}
-
-// oneWay returns a proxy and a client that is connected through it.
-func oneWay(t *testing.T) (*Proxy, oneWayClient) {
+// answerLines starts a server that answers each line except TELL, and returns its address. It ends with the test.
+func answerLines(t *testing.T, network, address string) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), network, address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +117,28 @@ func oneWay(t *testing.T) (*Proxy, oneWayClient) {
 			}()
 		}
 	}()
-	p := FaultProxy(t, l.Addr().String())
+
+	return l.Addr().String()
+}
+
+// TestFaultProxyOfSocket: a server may listen on a Unix socket.
+func TestFaultProxyOfSocket(t *testing.T) {
+	path := answerLines(t, "unix", filepath.Join(t.TempDir(), "s"))
+	if got := result(&lineClient{address: FaultProxy(t, path).Address()}, "GET", "first"); got != "OK" {
+		t.Error(got)
+	}
+}
+
+// A oneWayClient is connected with a server that answers each line except TELL.
+type oneWayClient struct {
+	net.Conn
+	answers *bufio.Scanner
+}
+
+// oneWay returns a proxy and a client that is connected through it.
+func oneWay(t *testing.T) (*Proxy, oneWayClient) {
+	t.Helper()
+	p := FaultProxy(t, answerLines(t, "tcp", "127.0.0.1:0"))
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Address())
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,14 @@ func publishingSuite(t *testing.T, class Class) Suite {
 	d := newDiskService(class)
 	d.stamped = true
 	s := d.suite(publishing(d))
+	nameSecrets(t, &s)
+
+	return s
+}
+
+// nameSecrets lets the samples of a suite ask for connection Secrets.
+func nameSecrets(t *testing.T, s *Suite) {
+	t.Helper()
 	if err := corev1.AddToScheme(s.Scheme); err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +49,6 @@ func publishingSuite(t *testing.T, class Class) Suite {
 		v.Spec.WriteConnectionSecretToRef = &commonv1.LocalSecretReference{Name: name + "-connection"}
 		s.Samples[i] = resource.Managed(v)
 	}
-
-	return s
 }
 
 // TestConnectionSecret: a kind that publishes connection details passes. An object that is created again under its name

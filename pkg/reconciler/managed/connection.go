@@ -43,7 +43,8 @@ type Connection struct {
 // of a provider, and to providerconfig.WithLimits, which shows the state of each connection. The default is no limits.
 //
 // The reconciler makes no call that would have to wait for more than a moment. Instead the pass ends, and the object is
-// requeued with its priority. A failure of the whole connection is reported only on objects for which a user waits.
+// requeued with its priority. A failure of the whole connection is reported only on objects for which a user waits, and
+// on objects that still show another failure, such as a ProviderConfig that did not exist yet.
 //
 // Connect is not rate limited, so that rotated credentials are noticed while the connection is blocked. A Connect that
 // fails because of the connection counts as a failed call over the connection of the ProviderConfig that the object

@@ -71,6 +71,30 @@ func TestASystemThatCannotBeConnectedTo(t *testing.T) {
 	}
 }
 
+// TestFailuresOfAConnectionReplaceOthers: an object that was reconciled before its configuration existed shows that.
+// When the configuration exists, and its system is down, the object shows this once.
+func TestFailuresOfAConnectionReplaceOthers(t *testing.T) {
+	w := newWorld(t)
+	w.o = append(w.o, managed.WithLimits(limit.NewSet(limit.WithClock(w.clock))))
+	w.restart()
+	w.create(nil)
+	fails := errors.New("the ProviderConfig does not exist")
+	w.cloud.Before = func(context.Context, string, resource.Managed) error { return fails }
+	_, _ = w.try()
+	w.condition("Synced", "False/ReconcileError")
+	w.taken()
+
+	fails = external.Unavailable(errors.New("no route to host"))
+	_, _ = w.try()
+	w.expect("patch status", "Connect", "")
+	text := w.condition("Synced", "False/ExternalSystemUnavailable").Message
+	if !strings.Contains(text, "no route to host") {
+		t.Errorf("it says %q", text)
+	}
+	_, _ = w.try()
+	w.expect("", "Connect", "")
+}
+
 // TestACrowdThatCannotConnect verifies that a hundred objects that cannot connect count as one failure.
 func TestACrowdThatCannotConnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,8 @@ package managed
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/panics"
@@ -71,7 +73,8 @@ func saysWhen(err error) bool {
 const unreportedThrottle = 10 * time.Second
 
 // throttled returns the outcome of a pass that a failure of the connection has stopped. The configuration reports the
-// failure. The object reports it only if its user has waited for the object for more than a moment.
+// failure. The object reports it only if its user has waited for the object for more than a moment, or if it shows
+// another failure.
 func (p *clientSession) throttled(err error) outcome {
 	o := outcomes[held]
 	if o.after = retryAfter(err, 0); o.after == 0 {
@@ -81,7 +84,7 @@ func (p *clientSession) throttled(err error) outcome {
 	if external.IsUnauthorized(err) {
 		o.after = p.rereadAfter(o.after)
 	}
-	if p.priority != lifecycle.User {
+	if p.priority != lifecycle.User && !p.showsOtherFailure() {
 		return o
 	}
 	reason := commonv1.ReasonThrottled
@@ -90,12 +93,21 @@ func (p *clientSession) throttled(err error) outcome {
 		reason = commonv1.ReasonUnauthorized
 	case external.IsUnavailable(err):
 		reason = commonv1.ReasonExternalSystemUnavailable
-	case o.after < unreportedThrottle:
+	case o.after < unreportedThrottle || p.priority != lifecycle.User:
 		return o
 	}
 	o.synced = unsynced(reason, p.throttledMessage(reason, err))
 
 	return p.reworded(o)
+}
+
+// showsOtherFailure reports whether the object shows a failure that may be over, because calls fail now for another
+// reason. An example is a configuration that did not exist yet when the object was reconciled first. A terminal error
+// lasts.
+func (p *clientSession) showsOtherFailure() bool {
+	synced := p.read.GetCondition(commonv1.TypeSynced)
+
+	return synced.Status == metav1.ConditionFalse && synced.Reason == commonv1.ReasonReconcileError
 }
 
 // rereadAfter returns when an object connects again whose credentials were rejected. One object at a time does so soon,
