@@ -49,13 +49,15 @@ func (f Fault) duration() time.Duration {
 // The kinds of faults. A fault "after" an operation happens when the operation has had its effect and its answer has
 // not been read.
 const (
-	Fail     Kind = "fail"     // the operation fails without an effect, and its error says neither
-	Refuse   Kind = "refuse"   // the operation has no effect, and the external system says so
-	Throttle Kind = "throttle" // the operation fails with too many requests
-	Conflict Kind = "conflict" // another client wrote first; an external system reports "conflict"
-	Lost     Kind = "lost"     // the operation has its effect, and its answer is lost
-	// LostReported: a Create has its effect, its answer is lost, and the error says so. The error is a status of the 500s;
-	// with number 2 a broken connection; with number 3 MaybeCreated
+	Fail     Kind = "fail"     // the operation has no effect, and its error does not say so
+	Refuse   Kind = "refuse"   // the operation has no effect, and its error says so
+	Throttle Kind = "throttle" // the operation has no effect; its error says that there are too many requests
+	// Conflict: the operation has no effect; its error says that another client wrote first, or, at the external system,
+	// that there is a conflict
+	Conflict Kind = "conflict"
+	Lost     Kind = "lost" // the operation has its effect, and its answer is lost
+	// LostReported: a Create has its effect, and its answer is lost. The error says that something may have been created:
+	// it is a status of the 500s, with number 2 a broken connection, or with number 3 MaybeCreated
 	LostReported Kind = "lost-reported"
 	Hang         Kind = "hang"         // the operation has no effect, and no answer before the deadline
 	HangAfter    Kind = "hang-after"   // the operation has its effect, and no answer before the deadline
@@ -65,43 +67,45 @@ const (
 	StopAfter    Kind = "stop-after"   // the process is asked to stop after the operation
 	Outage       Kind = "outage"       // the API server is unavailable for a while
 	Freeze       Kind = "freeze"       // the cache gets no events for a while
-	Stale        Kind = "stale"        // the process dies, and the next one begins with an old cache
+	Stale        Kind = "stale"        // the process dies, and the next process begins with an old cache
 	ClockBack    Kind = "clock-back"   // the process dies after the operation; the clock of the next process is behind
 	ClockAhead   Kind = "clock-ahead"  // the process dies after the operation; the clock of the next process is ahead
-	LeaseLost    Kind = "lease-lost"   // the process is blocked so long that another becomes the leader
+	LeaseLost    Kind = "lease-lost"   // the process is suspended until another process has become the leader
 	Edit         Kind = "edit"         // a user changes the spec
 	Delete       Kind = "delete"       // a user deletes the object
 	Pause        Kind = "pause"        // a user pauses the object for a minute
-	Drift        Kind = "drift"        // the external resource is changed out of band
-	Absent       Kind = "absent"       // a resource to delete is once reported as absent
+	Drift        Kind = "drift"        // another client of the external system changes the external resource
+	Absent       Kind = "absent"       // Observe once reports the existing resource of a deleted object as absent
 	Refusing     Kind = "refusing"     // the external system refuses every change for a while
 	ExternalOut  Kind = "external-out" // the external system is unavailable for a while
-	Vanish       Kind = "vanish"       // the external resource is deleted out of band
-	NameTaken    Kind = "name-taken"   // a resource of another owner replaces the one of the object for a while
-	// DeleteRace: the API server completes a deletion that was requested before the object had its first finalizer, which
-	// was just stored
+	Vanish       Kind = "vanish"       // another client of the external system deletes the external resource
+	// NameTaken: for a while, a resource of another owner is in place of the external resource of the object
+	NameTaken Kind = "name-taken"
+	// DeleteRace: a deletion was requested while the object had no finalizer. The API server completes this deletion
+	// although a finalizer has been stored since
 	DeleteRace Kind = "delete-race"
 
-	Strip            Kind = "strip"             // a replace by a user removes annotations and finalizers
-	StripAnnotations Kind = "strip-annotations" // a replace by a user removes annotations, and the finalizers stay
-	StripFinalizers  Kind = "strip-finalizers"  // a replace by a user removes finalizers, and the annotations stay
-	// StripOne: a user removes one annotation of the runtime. By default it is the external name. The numbers 2 to 5 mean
-	// the annotations of the record of a creation
+	// Strip: a user replaces the object with a manifest that has no finalizers and no annotations of the runtime
+	Strip            Kind = "strip"
+	StripAnnotations Kind = "strip-annotations" // as with strip, but the finalizers stay
+	StripFinalizers  Kind = "strip-finalizers"  // as with strip, but the annotations stay
+	// StripOne: a user removes one annotation of the runtime: the external name, or with a number from 2 to 5 one of the
+	// annotations that record a creation
 	StripOne Kind = "strip-one"
-	// Outdate: a user replaces the object with a manifest that was exported with all annotations. If there was more than
-	// one creation, it was exported before the last one
+	// Outdate: a user replaces the object with a manifest that was exported with all annotations: before the last
+	// creation, or, if there was only one creation, during it
 	Outdate Kind = "outdate"
 
-	Unserved          Kind = "unserved"           // a page with status 404 replaces the answer of the API server
-	UnservedKind      Kind = "unserved-kind"      // the API server does not serve the kind: 404 without a name
-	UnservedForbidden Kind = "unserved-forbidden" // a page with status 403 replaces the answer of the API server
-	UnservedGateway   Kind = "unserved-gateway"   // a page with status 502 replaces the answer of the API server
+	Unserved          Kind = "unserved"           // a proxy answers with a 404 page in place of the API server
+	UnservedKind      Kind = "unserved-kind"      // the API server answers that it does not serve the kind (404)
+	UnservedForbidden Kind = "unserved-forbidden" // a proxy answers with a 403 page in place of the API server
+	UnservedGateway   Kind = "unserved-gateway"   // a proxy answers with a 502 page in place of the API server
 
-	UnservedAfter          Kind = "unserved-after"           // a write succeeds, and a 404 page replaces the answer
-	UnservedForbiddenAfter Kind = "unserved-forbidden-after" // a write succeeds, and a 403 page replaces the answer
+	UnservedAfter          Kind = "unserved-after"           // a write has its effect; a proxy answers with a 404 page
+	UnservedForbiddenAfter Kind = "unserved-forbidden-after" // a write has its effect; a proxy answers with a 403 page
 
-	Panics      Kind = "panics"       // a method of the client panics before its effect
-	PanicsAfter Kind = "panics-after" // a method of the client panics after its effect
+	Panics      Kind = "panics"       // a method of the client panics before it has an effect
+	PanicsAfter Kind = "panics-after" // a method of the client panics after it has had its effect
 
 	Refused     Kind = "refused"      // the API server refuses every write as invalid (422) for a while
 	RefusedSize Kind = "refused-size" // the API server refuses every write as too large (413) for a while
@@ -109,28 +113,31 @@ const (
 	// permissions of the provider
 	RefusedAccess Kind = "refused-access"
 
-	AbsentLive Kind = "absent-live" // an existing resource is once reported as absent
+	AbsentLive Kind = "absent-live" // Observe once reports the existing resource of an object as absent
 
-	// DroppedAnnotations: for a while the API server does not store annotations that a write adds or changes, although its
-	// answer reports success
+	// DroppedAnnotations: for a while, the API server confirms writes, and does not store the annotations that they add or
+	// change
 	DroppedAnnotations Kind = "dropped-annotations"
-	DroppedFinalizers  Kind = "dropped-finalizers" // finalizers that a write adds or changes are not stored for a while
-	DroppedStatus      Kind = "dropped-status"     // the status that a write changes is not stored for a while
+	// DroppedFinalizers: for a while, the API server confirms writes, and does not store the finalizers that they add or
+	// change
+	DroppedFinalizers Kind = "dropped-finalizers"
+	DroppedStatus     Kind = "dropped-status" // for a while, the API server confirms writes, and does not store the status
 
-	// Rewound: the API server is restored to the state before the last writes while the process runs, and its
+	// Rewound: while the process runs, the API server is restored to the state before the last writes, and its resource
 	// versions decrease
-	Rewound     Kind = "rewound"
-	RewoundDown Kind = "rewound-down" // the process stops, and the API server is restored before the next one begins
+	Rewound Kind = "rewound"
+	// RewoundDown: the process stops, and the API server is restored before the next process begins
+	RewoundDown Kind = "rewound-down"
 
-	// Deaf: a call has no effect, ignores the end of its context, and never returns. It ends with the process. With a
-	// duration, the call returns late with an error
+	// Deaf: a call has no effect, ignores the end of its context, and never returns. With a duration, the call returns
+	// late, with an error
 	Deaf Kind = "deaf"
-	// DeafAfter: a call has its effect, and then does not return, as with deaf. With a duration, a call of a client
-	// returns late with its answer
+	// DeafAfter: a call has its effect, ignores the end of its context, and never returns. With a duration, a call of a
+	// client returns late, with its answer
 	DeafAfter Kind = "deaf-after"
 
-	// Relist: the watch of the cache breaks. After a while one list replaces all events since then: of several changes
-	// only the last is visible
+	// Relist: the watch of the cache breaks. A while later, one list replaces the events since then. If an object has
+	// changed several times, only the last change is visible
 	Relist Kind = "relist"
 )
 
