@@ -15,7 +15,7 @@ const floorMallocs = 60
 // is compared with it. Writes after a restart are not bounded: the floor does not wait for its cache, so a write may
 // conflict.
 func Floor(r load.Result) (found []string) {
-	held := []string{"requests to Ready per object", "the same, name chosen", "requests per steady pass",
+	held := []string{"requests to Ready per object", "requests to Ready, chosen name", "requests per steady pass",
 		"requests per delete", "heap per cached object",
 		"busiest second after a restart"}
 	for _, f := range Compare(r, r) {

@@ -22,7 +22,7 @@ func TestFloor(t *testing.T) {
 		"Create": {reason: "one request more for each", change: func(r *load.Result) { r.CreateRequests = 4 },
 			found: "to Ready"},
 		"Named": {reason: "one more with a name", change: func(r *load.Result) { r.NamedRequests = 3 },
-			found: "name chosen"},
+			found: "chosen name"},
 		"Steady": {reason: "a single request", change: func(r *load.Result) { r.SteadyRequests = 0.0001 },
 			found: "steady pass"},
 		"Delete": {reason: "two requests for each", change: func(r *load.Result) { r.DeleteRequests = 2 },
