@@ -45,7 +45,7 @@ func Markdown(s Setting, results []load.Result) string {
 		}
 		out.WriteString("\n")
 	}
-	out.WriteString("\nEach cell of the next table has the requests of a phase in the round with the most of them:\n\n| phase |")
+	out.WriteString("\nThe requests of each phase, in the round with the most requests:\n\n| phase |")
 	for _, r := range results {
 		fmt.Fprintf(&out, " %s |", r.Contender)
 	}
