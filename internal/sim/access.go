@@ -70,7 +70,8 @@ type locked struct {
 	from *credentials.Extractor
 }
 
-// Connect connects with the credentials.
+// Connect reads the credentials, and then connects with the wrapped connecter. It returns an error if the credentials
+// cannot be read.
 func (l locked) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	_, err := l.from.ExtractLocal(ctx, mg.GetNamespace(), commonv1.CredentialsSourceSecret,
 		commonv1.LocalCredentialSelectors{

@@ -73,7 +73,7 @@ type readRecorder struct {
 	process *process
 }
 
-// Get reads an object.
+// Get reads an object, and records that the process has read it.
 func (n readRecorder) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	err := n.Reader.Get(ctx, key, o, opts...)
 	if err == nil && !isBeside(ctx) {

@@ -37,8 +37,9 @@ func (w *World) ownedByOther(id string) bool {
 		slices.ContainsFunc(w.system.live(otherOwner), func(p *extResource) bool { return p.ID == id })
 }
 
-// Applies returns whether a kind of fault can be checked in a class. The resource of another owner is recognized only
-// if the external system stores owners.
+// Applies returns whether faults of the kind can be injected in a class of external system. NameTaken needs an external
+// system that stores owners. LostReported needs a class in which only a user can resolve an interrupted create. All
+// other kinds apply in every class.
 func (k Kind) Applies(class string) bool {
 	switch k {
 	case NameTaken:

@@ -1,7 +1,7 @@
 // Package sim finds faults that break the reconciler of pkg/reconciler/managed. It runs the real reconciler in virtual
-// time. The API server, the cache, the queue and the external system are in memory. It injects faults before or after
-// any operation on the API server or on the external system; these points are called boundaries. Start with New, and
-// with the method Run in a bubble of testing/synctest.
+// time. The API server, the cache, the queue and the external system are in memory. It injects faults at boundaries:
+// before or after an operation on the API server or on the external system. Start with New, and with the method Run in
+// a bubble of testing/synctest.
 //
 //	simulator := sim.New()
 //	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// DoubtsAt returns the doubts (see IsDoubt) that make sense at an operation. If usual is set, each has only its usual
-// duration; otherwise all durations are returned.
+// DoubtsAt returns the doubts (see IsDoubt) that make a difference at an operation. If usual is set, each doubt is
+// returned once, with its usual duration. Otherwise it is returned once for each duration.
 func DoubtsAt(o Operation, usual bool) (out []Variant) {
 	for _, d := range doubts {
 		at := d.remote
@@ -43,7 +43,8 @@ func DoubtsAt(o Operation, usual bool) (out []Variant) {
 // answers are the doubts that replace a response of the API server.
 var answers = []Kind{Unserved, UnservedKind, UnservedForbidden, UnservedGateway}
 
-// IsDoubt returns whether the kind is a doubt: a fault after which the platform reports or stores something wrong.
+// IsDoubt returns whether the kind is a doubt. A doubt is a fault after which the API server or the external system
+// reports or stores something wrong.
 func IsDoubt(k Kind) bool {
 	for _, d := range doubts {
 		if d.kind == k {

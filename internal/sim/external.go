@@ -6,9 +6,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// An ExternalSystem is the interface through which the judges (the checks of a run) read an external system. A resource
-// is identified by the external name that an object has for it. One goroutine uses the interface. Its methods must not
-// change the system.
+// An ExternalSystem lets the judges (the checks of a run) read an external system. The external name of an object
+// identifies its resource. All methods are called on one goroutine. They must not change the system.
 type ExternalSystem interface {
 	// Traits returns the guarantees of the system.
 	Traits() Traits
@@ -16,11 +15,12 @@ type ExternalSystem interface {
 	Changes() int
 	// Of returns the names of the existing resources that were created for an object.
 	Of(object types.UID) []string
-	// MadeFor returns the object for which the resource of mg was created, and whether that resource exists. If the
-	// resource has mg as its stored owner, it counts as created for mg. The object is "" if the resource was created for
-	// no object.
+	// MadeFor returns whether the resource with the external name of mg exists, and the UID of the object for which it was
+	// created. A resource that has mg as its stored owner counts as created for mg. The UID is "" if the resource was
+	// created for no object.
 	MadeFor(mg resource.Managed) (object types.UID, exists bool)
-	// Lacks returns the first difference between the spec or the status of mg and its resource, or "".
+	// Lacks returns the first difference between mg (its spec or its status) and its external resource. It returns "" if
+	// there is no difference.
 	Lacks(mg resource.Managed) string
 }
 
@@ -36,10 +36,10 @@ func (h *extSystem) Traits() Traits {
 	return Traits{Named: h.class.named, Stamped: h.class.stamped, Blocks: h.class.blocks}
 }
 
-// Changes returns the number of all changes.
+// Changes returns the number of changes of the external system so far.
 func (h *extSystem) Changes() int { return h.changes }
 
-// Of returns the resources of an object in the current backend.
+// Of returns the names of the resources that were created for an object and exist in the current backend.
 func (h *extSystem) Of(object types.UID) []string {
 	var names []string
 	for _, p := range h.live(object) {

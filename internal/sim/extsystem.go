@@ -98,7 +98,7 @@ func (h *extSystem) live(uid types.UID) []*extResource {
 	return out
 }
 
-// Connect returns a client.
+// Connect returns a client of the external system.
 func (h *extSystem) Connect(ctx context.Context, _ resource.Managed) (managed.ExternalClient, error) {
 	if h.leaksSecrets {
 		external.Conceal(ctx, []byte(canaryCredential))
@@ -312,7 +312,8 @@ func (c *extClient) Delete(_ context.Context, mg resource.Managed) error {
 	return nil
 }
 
-// MadeFor returns the object that the resource of mg was made for.
+// MadeFor returns whether the resource with the external name of mg exists, and the UID of the object for which it was
+// created.
 func (h *extSystem) MadeFor(mg resource.Managed) (types.UID, bool) {
 	p := h.find(externalName(mg))
 	switch {

@@ -31,9 +31,9 @@ type Variant struct {
 	Writes int
 }
 
-// KindsAt returns the kinds of faults that make sense at an operation. If combined is set, it returns only the kinds to
-// combine with other faults, each with its usual duration. If crashes is also set, these include crashes before and
-// after the operation.
+// KindsAt returns the kinds of faults that make a difference at an operation, with all their durations. If combined is
+// set, it returns only the kinds to combine with other faults, each with its usual duration. If both combined and
+// crashes are set, the result includes crashes before and after the operation.
 func KindsAt(o Operation, combined, crashes bool) []Variant {
 	var out []Variant
 	for _, k := range kinds {
@@ -79,8 +79,8 @@ var onlyAt = map[Kind][]string{
 	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 }
 
-// RarelyPaired returns whether faults of the kind are combined with others at an operation only if an Explorer combines
-// all kinds.
+// RarelyPaired returns whether an Explorer without its field All leaves out combinations of the kind, at this
+// operation, with other faults.
 func RarelyPaired(o Operation, k Kind) bool {
 	return !o.External && !o.Mutates && slices.Contains(uncachedReads, k)
 }
@@ -155,7 +155,7 @@ var kinds = []struct {
 	{DeleteRace, true, false, false, neverPaired},
 }
 
-// Usual returns whether both the duration and the number of writes are the usual ones.
+// Usual returns whether the variant has the usual duration and the usual number of writes.
 func (v Variant) Usual() bool { return v.For == 0 && v.Writes == 0 }
 
 // A crash is the panic of a process that dies. Only the boundary of the process recovers from it.
@@ -164,7 +164,8 @@ type crash struct{ process *process }
 // EndsProcess marks the panic as the end of a process, so that the reconciler does not recover from it.
 func (crash) EndsProcess() {}
 
-// String returns a text. Callers of sinks print it and continue, without an effect.
+// String returns a text for a logger that recovers from this panic and prints it. The world has ended the process
+// before.
 func (crash) String() string { return "the process died" }
 
 // A clientPanic is the panic of a client. The reconciler converts it to an error of the call.

@@ -137,7 +137,7 @@ func (v processLogger) WithValues(keysAndValues ...any) logging.Logger {
 	return v
 }
 
-// List returns everything that a page could have, and more: a world has few objects.
+// List returns all objects, also if the caller requests a page, because a world has few objects.
 func (l live) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	asked := (&client.ListOptions{}).ApplyOptions(opts)
 

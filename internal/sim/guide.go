@@ -8,23 +8,24 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A Guide lets a search over many runs skip what an earlier run has done. It starts a run from a snapshot of an earlier
-// run with the same beginning, and takes snapshots for later runs. It ends a run early if an earlier run has shown how
-// the remainder goes. Its methods are called on the goroutine of the world.
+// A Guide lets a search over many runs skip parts of a run that an earlier run has had. It starts a run from a snapshot
+// of an earlier run with the same beginning, and takes snapshots for later runs. It ends a run in a state from which an
+// earlier run has continued to its end. All methods are called on the goroutine of the world.
 type Guide interface {
 	// Start is called before anything happens. It returns the settings of the run.
 	Start(w *World) Guidance
-	// Resume is called when a wait of the scenario begins. Waits are counted from one. The guide may restore a snapshot.
-	// If the snapshot is the end of this wait, ended is true, and found is the result of the wait.
+	// Resume is called when a wait of the scenario begins. The first wait has the number one. The guide may restore a
+	// snapshot. If the snapshot was taken at the end of this wait, ended is true, and found is the result of the wait.
 	Resume(w *World, wait int) (found, ended bool)
-	// BeforePass is called before each pass until the last fault is injected, and whenever time may pass.
+	// BeforePass is called before each pass (a reconcile of an object), and whenever time may pass, until the last fault
+	// is injected.
 	BeforePass(w *World, wait int)
 	// EndWait is called at the end of each wait of the scenario until the last fault is injected.
 	EndWait(w *World, found bool)
 	// Reach is called when the run reaches the boundary of the last fault.
 	Reach(at Arrival)
-	// Join is called at the beginning of a pass after the last fault, with the hash of the state and the totals of the run
-	// so far. If it returns true, the rest of the run is known, and the run ends.
+	// Join is called at the beginning of each pass after the last fault, with the hash of the state and the totals of the
+	// run so far. If it returns true, the run ends, because the guide knows the rest of the run from an earlier one.
 	Join(w *World, at StateHash, before Totals) bool
 	// End is called after all checks of the run.
 	End(w *World)
@@ -169,11 +170,11 @@ func (w *World) Began() time.Time { return w.began }
 // Passes returns the number of passes (reconciles of an object) that have begun.
 func (w *World) Passes() int { return w.work.passes }
 
-// Resumable returns whether the run can start from a snapshot. It cannot if its complete trace is requested, or if an
-// option of the caller may have state.
+// Resumable returns whether the run can start from a snapshot. It returns false if the caller requests a complete
+// trace, or passes options of the reconciler, which may have a state of their own.
 func (w *World) Resumable() bool { return !w.verbose && !w.config.foreign }
 
-// Clean returns whether the run ended with all its faults, without a violation and without an excuse.
+// Clean returns whether the run injected all its faults and ended without a violation and without an excuse.
 func (w *World) Clean() bool {
 	return len(w.violation) == 0 && len(w.excusedKinds()) == 0 && w.exempt.late == 0 && len(w.exempt.freed) == 0 &&
 		(!w.over || w.guided.joined) && w.fired >= w.plan.count

@@ -131,7 +131,7 @@ func (w *World) unhealthy(p *process, o Operation, since time.Duration) bool {
 // timed are the calls to which the reconciler gives a deadline. It reports when the deadline has passed.
 var timed = []string{"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect", "List"}
 
-// BlocksCall returns whether a fault of the kind makes a call return late or never.
+// BlocksCall returns whether faults of the kind make a call return late or never.
 func (k Kind) BlocksCall() bool { return k == Deaf || k == DeafAfter }
 
 // An equipment is a manager to which a reconciler is added as providers add it. It stores the controller and its
@@ -144,7 +144,7 @@ type equipment struct {
 	started    bool // the check for overdue calls
 }
 
-// Add stores the controller.
+// Add stores a controller. It passes any other runnable to the wrapped manager.
 func (e *equipment) Add(r manager.Runnable) error {
 	if c, ok := r.(ctrlcontroller.Controller); ok {
 		e.controller = c

@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A Violation is a broken property.
+// A Violation is a property that did not hold in a run.
 type Violation struct {
 	Property string // a key of Properties
 	Text     string

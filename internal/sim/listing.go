@@ -29,7 +29,8 @@ type seen struct {
 	resource    any
 }
 
-// ListPage requests a page.
+// ListPage requests a page of the list, as an operation at which faults are injected. It reports a violation if the
+// request changes the external system.
 func (l *listing) ListPage(ctx context.Context, token string) (managed.ExternalListPage, error) {
 	var page managed.ExternalListPage
 	err := l.seam.step(ctx, Operation{Name: "List"}, func(ctx context.Context) (err error) {
@@ -53,7 +54,7 @@ func (l *listing) ListPage(ctx context.Context, token string) (managed.ExternalL
 	return page, nil
 }
 
-// ObserveListed makes no request.
+// ObserveListed observes a resource as it was listed. It makes no request, so no fault is injected.
 func (l *listing) ObserveListed(ctx context.Context, mg resource.Managed, listed any) (managed.ExternalObservation,
 	error) {
 	s, ok := listed.(seen)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Random returns the schedule of a seed, with at most the given number of faults.
+// Random returns a random schedule, which the seed determines, with at most the given number of faults.
 func Random(seed uint64, most int) Schedule {
 	r := rand.New(rand.NewPCG(seed, 4))
 	names := slices.DeleteFunc(Classes(), func(class string) bool { return class == defaultClass })

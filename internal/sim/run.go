@@ -14,7 +14,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Result is the result of a schedule.
+// A Result is the result of one run of a schedule.
 type Result struct {
 	Schedule   Schedule
 	Violations []Violation
@@ -46,10 +46,11 @@ func (r Result) Steps() []Step { return r.steps }
 // Skipped returns the number of skipped operations before the first step.
 func (r Result) Skipped() int { return r.skipped }
 
-// Boundaries returns the number of operations, including skipped ones. A run of a search may end early.
+// Boundaries returns the number of operations of the run, including the skipped ones before the first step. If a search
+// ended the run early, operations after that are not counted.
 func (r Result) Boundaries() int { return r.skipped + len(r.steps) }
 
-// Operations returns the names of the operations, sorted.
+// Operations returns the names of the operations of the run, sorted and without duplicates.
 func (r Result) Operations() []string { return slices.Sorted(maps.Keys(r.counts)) }
 
 // run is RunBehind with a function that changes the world before anything happens.

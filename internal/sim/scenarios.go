@@ -63,15 +63,15 @@ func Lags(scenario string) bool {
 	return s.lag > 0
 }
 
-// Long returns whether another scenario covers the same in less time, so that this one can be tried less often.
+// Long returns whether a scenario can be tried less often, because another scenario covers the same in less time.
 func Long(of string) bool {
 	s, _ := scenarioOf(of)
 
 	return s.long
 }
 
-// Begins returns the scenario that has the same beginning, or "". The two are identical until everything is in the
-// desired state for the first time. See search.Explorer.After.
+// Begins returns another scenario with the same beginning, or "". The two scenarios are identical until all objects are
+// in the desired state for the first time. See search.Explorer.After.
 func Begins(of string) string {
 	s, _ := scenarioOf(of)
 

@@ -20,7 +20,7 @@ type Schedule struct {
 	guide Guide // of a search
 }
 
-// A Fault is one failure. It happens at the n-th start of an operation.
+// A Fault is one failure in a run. It happens before or after the N-th execution of the operation Op.
 type Fault struct {
 	Op   string
 	N    int
@@ -32,7 +32,7 @@ type Fault struct {
 	Writes int
 }
 
-// A Kind is a kind of fault. It happens at a boundary, that is, before or after one operation.
+// A Kind is a kind of fault. Each kind happens either before or after an operation.
 type Kind string
 
 // Duration returns the usual duration of a fault of the kind.
@@ -46,8 +46,8 @@ func (f Fault) duration() time.Duration {
 	return lasts[f.Kind]
 }
 
-// The kinds of faults. A fault "after" an operation happens when the operation has had its effect and its answer has
-// not been read.
+// The kinds of faults. A fault "after" an operation happens when the operation has had its effect, and before the
+// process has read the answer.
 const (
 	Fail     Kind = "fail"     // the operation has no effect, and its error does not say so
 	Refuse   Kind = "refuse"   // the operation has no effect, and its error says so
@@ -152,7 +152,7 @@ var lasts = map[Kind]time.Duration{
 	Relist: time.Second,
 }
 
-// GuidedBy returns a copy of the schedule with a guide, which controls its run. A nil guide removes the guide.
+// GuidedBy returns a copy of the schedule whose run the guide controls. If the guide is nil, no guide controls the run.
 func (s Schedule) GuidedBy(g Guide) Schedule {
 	s.guide = g
 

@@ -21,7 +21,7 @@ type seam struct {
 // A ledger passes a process's records of changes to the sinks. It is remote, as an external system is.
 type ledger struct{ process *process }
 
-// Record stores a record of a change.
+// Record passes the record of a change to the sinks of the process. It is an operation at which faults are injected.
 func (l ledger) Record(ctx context.Context, e changelog.Entry) error {
 	w := l.process.world
 
@@ -36,7 +36,7 @@ type calls struct {
 	seam *seam
 }
 
-// Connect connects.
+// Connect connects with the wrapped connecter, and wraps the client. It is an operation at which faults are injected.
 func (s *seam) Connect(ctx context.Context, mg resource.Managed) (managed.ExternalClient, error) {
 	var c managed.ExternalClient
 	err := s.step(ctx, Operation{Name: "Connect", mg: mg}, func(ctx context.Context) (err error) {

@@ -2,8 +2,8 @@ package sim
 
 import "slices"
 
-// Shrink returns a schedule for which fails returns true. It has as few faults as possible, as early as possible. Each
-// fault has its usual duration or number if possible.
+// Shrink removes from a schedule the faults that are not needed for fails to return true. It moves the other faults to
+// earlier executions of their operations, and gives them their usual duration or number, if fails still returns true.
 func Shrink(s Schedule, fails func(Schedule) bool) Schedule {
 	for i := 0; i < len(s.Faults); {
 		less := s

@@ -14,8 +14,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
-// A Simulator runs schedules. Its runs share data that takes long to compute; this has no effect on the results. It may
-// be used concurrently, in any bubbles of testing/synctest. Use New.
+// A Simulator runs schedules. Use New. A Simulator may be used concurrently, in any bubbles of testing/synctest. Its
+// runs share data that takes long to compute, which has no effect on their results.
 type Simulator struct {
 	memory  *apiserver.Memory // of all servers, because schedules are alike for the most part
 	meters  sync.Pool         // of *meters, of worlds without a violation
@@ -39,11 +39,13 @@ func New() *Simulator {
 	}
 }
 
-// RunBehind is Run with another API server: behind returns a client of a server that answers in place of the simulated
-// one. It has to be empty, and to serve the kinds of the objects of schedules. Requests and faults stay those of the
-// simulation; lists are answered from the changes that its requests made, so nothing else may write to it. Two runs of
-// a schedule are the same only if the server assigns the same UIDs and versions. An error of behind is returned, and
-// nothing is run. Nil is Run.
+// RunBehind runs a schedule like Run, with another server in place of the simulated API server. The function behind
+// returns a client of that server. If behind is nil, RunBehind is the same as Run. If behind returns an error,
+// RunBehind returns this error and runs nothing.
+//
+// The server has to be empty, and has to serve the kinds of Scheme. Nothing else may write to it, because the simulator
+// answers lists from the changes that its own requests have made. Faults are injected as in Run. Two runs of a schedule
+// are identical only if the server assigns the same UIDs and versions.
 func (m *Simulator) RunBehind(s Schedule, trace bool, behind func() (client.Client, error),
 	o ...managed.ReconcilerOption) (Result, error) {
 	if behind == nil {
@@ -57,9 +59,9 @@ func (m *Simulator) RunBehind(s Schedule, trace bool, behind func() (client.Clie
 	return m.run(s, trace, func() client.Client { return c }, func(*World) {}, o...)
 }
 
-// Run runs a schedule. The reconciler has the options o in addition to those of the scenario. If trace is set, the
-// result has a trace. Call Run in a bubble of testing/synctest, because it spends hours of virtual time. It returns an
-// error if the scenario or the class does not exist.
+// Run runs a schedule. The reconciler has the options o in addition to the options of the scenario. If trace is set,
+// the result has a trace. Call Run in a bubble of testing/synctest, because a run takes hours of virtual time. Run
+// returns an error if the scenario or the class does not exist.
 func (m *Simulator) Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error) {
 	return m.run(s, trace, nil, func(*World) {}, o...)
 }

@@ -61,7 +61,7 @@ func (t *sinks) alternating() string {
 		t.latest[1], t.latest[0]))
 }
 
-// WithAnnotations returns the receiver.
+// WithAnnotations returns the recorder itself: annotations of events are ignored.
 func (t *sinks) WithAnnotations(keysAndValues ...string) event.Recorder {
 	t.record("annotation of events", strings.Join(keysAndValues, " "))
 

@@ -28,7 +28,8 @@ type Snapshot struct {
 	records   map[objectstate.Key]objectstate.Record // what the reconciler of the running process remembers
 }
 
-// Snapshotable returns whether a snapshot contains everything that matters in this world.
+// Snapshotable returns whether snapshots are possible in this world. They are not if a part of the world has state that
+// a snapshot does not contain, such as the external system of a caller.
 func (w *World) Snapshotable() bool {
 	c := &w.config
 
@@ -37,7 +38,8 @@ func (w *World) Snapshotable() bool {
 		c.NewConnecter == nil && c.Behind == nil && c.replace == nil && c.CollectsGarbage == 0
 }
 
-// Quiescent returns whether a snapshot contains everything that is in progress.
+// Quiescent returns whether a run can continue from a snapshot that is taken now. It cannot if something is in
+// progress, such as a pass or the end of a process.
 func (w *World) Quiescent() bool {
 	return w.Snapshotable() && len(w.events) == 0 && !w.over && !w.passInProgress() && len(w.alive()) == 1 &&
 		!slices.ContainsFunc(w.processes, func(p *process) bool {
@@ -72,9 +74,8 @@ func (w *World) Restore(shot Snapshot) {
 	w.RestoreShared(shot)
 }
 
-// RestoreShared waits until the time of a snapshot, and sets the state of the world to it without a copy. The next
-// snapshot replaces that state. The scenario may thus write to the maps of the snapshot, but none of its decisions
-// depends on them.
+// RestoreShared is Restore without a copy: the world uses the maps of the snapshot, and writes to them. Use it only if
+// the run restores another snapshot before a decision depends on these maps.
 func (w *World) RestoreShared(shot Snapshot) {
 	wait(shot.at - w.since())
 	w.state, w.users.userActions, w.sinks.events, *w.random.source = shot.state, shot.users, shot.events, shot.random

@@ -12,18 +12,18 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A StateHash identifies the state at a boundary. It does not include what has no effect on the rest of the run: times,
-// texts, numbers, and what is gone for good.
+// A StateHash identifies the state of a run at a boundary. Two states are equal if the rest of the run is expected to
+// be the same. So times, texts, numbers and removed objects count only if they affect the rest of the run.
 type StateHash struct {
 	Sum     uint64 // 0: not known
 	Excuses Excuses
 }
 
-// An Excuses is the set of earlier events that may excuse a violation. A check that passes with fewer excuses also
-// passes with more.
+// An Excuses is the set of earlier events that may excuse a violation. If a run passes its checks with some excuses, it
+// also passes with more excuses.
 type Excuses uint32
 
-// Within returns whether others contains all of the excuses.
+// Within returns whether others contains all excuses of e.
 func (e Excuses) Within(others Excuses) bool { return e&^others == 0 }
 
 // UserActed returns whether a fault made a user change something.

@@ -31,13 +31,13 @@ func (w *World) Annotate(key types.NamespacedName, annotation, value string) {
 // Delete deletes an object if it exists.
 func (w *World) Delete(key types.NamespacedName) { w.users.delete(key) }
 
-// Adopt allows an object to have a resource that was not created for it.
+// Adopt lets the checks accept that an object has a resource that was not created for the object.
 func (w *World) Adopt(object types.UID) { w.users.adopted[object] = true }
 
-// Leave allows the resource of an object to stay when the object is removed.
+// Leave lets the checks accept that the resource of an object stays after the object is removed.
 func (w *World) Leave(object types.UID) { w.users.left[object] = true }
 
-// Live lets a duration of virtual time pass. It ends early when a condition in enough is true.
+// Live lets a duration of virtual time pass. It returns earlier if one of the conditions in enough is true.
 func (w *World) Live(d time.Duration, enough ...func() bool) { w.run(w.now().Add(d), enough...) }
 
 // Client returns a client of users for the API server. No fault affects its requests.
@@ -58,8 +58,8 @@ func (w *World) Untouched(why string) { w.untouched(why) }
 // changes of users.
 func (w *World) Disturbed() bool { return w.users.acted || len(w.exempt.stale) > 0 }
 
-// Expect sets a check that decides before the usual checks whether an object is in the desired state. If it returns
-// decided as false, the usual checks follow. Expect(nil) removes it.
+// Expect sets a check of whether an object is in the desired state. It is called before the usual checks. These follow
+// only if it returns decided as false. Expect(nil) removes the check.
 func (w *World) Expect(expect func(resource.Managed) (lacks string, decided bool)) {
 	w.script.expect = expect
 }

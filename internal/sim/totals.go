@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// A Totals has the numbers that are checked over a complete run.
+// A Totals has the numbers of a run that have limits for the complete run.
 type Totals struct {
 	Lived                            time.Duration
 	Passes, Writes, Events, Requests int
@@ -29,9 +29,9 @@ func (w *World) Totals() Totals {
 	return a
 }
 
-// WithinBounds returns whether the complete run would stay within the limits that are checked over a run. The complete
-// run consists of this run, with the totals a, and the rest of a finished run, with the totals rest. The result is
-// valid for any distribution of the rest over hours. The finished run had the totals before when its rest began.
+// WithinBounds returns whether this run would keep the limits of a complete run (such as the number of its writes) if
+// it continued like a finished run. The argument a has the totals of this run so far. The argument before has the
+// totals of the finished run in the same state, and rest has the totals from that state to its end.
 func (w *World) WithinBounds(a, before, rest Totals) bool {
 	if !w.users.acted && len(w.exempt.surplus) == 0 && a.Made != before.Made ||
 		w.now().Sub(w.guided.settling)+rest.Lived > patience {

@@ -10,9 +10,9 @@ import (
 // A Trial is a scenario with faults for any external system. It is for packages that check clients of other external
 // systems, such as package conformance.
 //
-// Call Simulator.Try in a bubble of testing/synctest. Time passes there when all goroutines wait. A client that waits
-// for a network cannot run in the bubble: goroutines outside it have to make its calls. Connecter and External
-// communicate with these goroutines over channels that were made outside. No virtual time passes during such a call.
+// Call Simulator.Try in a bubble of testing/synctest, where time passes when all goroutines wait. If a client waits for
+// a network, goroutines outside the bubble have to make its calls. Connecter and External communicate with these
+// goroutines over channels that were made outside the bubble. No virtual time passes during such a call.
 type Trial struct {
 	Config
 
@@ -25,8 +25,8 @@ type Trial struct {
 	// Script is the scenario. It is called when the first process runs.
 	Script func(*World)
 
-	// Edit changes the spec of an object for the n-th time. Drift changes an external resource out of band. A fault calls
-	// them. By default they do nothing.
+	// Edit changes the spec of an object for the n-th time, when a fault of the kind Edit happens. Drift changes an
+	// external resource as another client would, when a fault of the kind Drift happens. By default both do nothing.
 	Edit  func(mg resource.Managed, n int)
 	Drift func()
 
@@ -71,9 +71,9 @@ func (m *Simulator) Try(t Trial, trace bool) Result {
 	return w.result(t.Schedule)
 }
 
-// FaultsAt returns faults at the boundaries of the run, where they make a difference. At operations that only read it
-// returns the kinds in reads. At operations that write, to the API server or to the external system, it returns the
-// kinds in writes.
+// FaultsAt returns single faults to try in further runs: one for each operation of this run and each kind that makes a
+// difference there. For operations that only read, the kinds are those in reads. For operations that write, to the API
+// server or to the external system, the kinds are those in writes.
 func (r Result) FaultsAt(reads, writes []Kind) []Fault {
 	var out []Fault
 	for _, e := range r.steps {

@@ -77,7 +77,7 @@ func (u *users) create(mg resource.Managed) types.UID {
 	return mg.GetUID()
 }
 
-// Touch writes what the reconciler ignores, such as a condition or label of another controller.
+// Touch writes a part of an object that the reconciler ignores, such as a condition or a label of another controller.
 func (u *users) Touch() {
 	for _, mg := range u.all() {
 		u.edits++

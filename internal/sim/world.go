@@ -52,8 +52,8 @@ type Config struct {
 	// Connecter connects to the external system. All its calls are boundaries at which faults are injected.
 	Connecter managed.ExternalConnecter
 
-	// NewConnecter, if it is not nil, makes a connecter for each process. What the connecter of an earlier process
-	// remembered is then lost. By default all processes use Connecter.
+	// NewConnecter, if it is not nil, makes a connecter for each process, so that the state of a connecter ends with its
+	// process. By default all processes use Connecter.
 	NewConnecter func() managed.ExternalConnecter
 
 	// Options are options of the reconciler. They follow those of the simulation.
@@ -101,14 +101,15 @@ type Config struct {
 	replace func(*process, client.Client) reconcile.Reconciler
 }
 
-// Dependents is what happens to the dependents of objects, such as connection Secrets. The zero value is that of the
-// scenarios of this package.
+// Dependents says what happens to the dependents of objects, such as connection Secrets. The scenarios of this package
+// use the zero value.
 type Dependents struct {
 	// CollectsGarbage is the time after which the garbage collector deletes the dependents of a deleted object. The
 	// default is that there is no garbage collector.
 	CollectsGarbage time.Duration
 
-	// Publishes is whether objects have connection Secrets. A process that begins may then write each Secret once more.
+	// Publishes says that objects have connection Secrets. Then each process may write each Secret once after its start.
+	// The default is false.
 	Publishes bool
 }
 

@@ -1,8 +1,8 @@
 // Package sim runs the reconciler of pkg/reconciler/managed in virtual time. The API server, the cache, the queue and
-// the external system are in memory. The simulator injects faults before or after any operation on the API server or on
-// the external system; these points are called boundaries. The package is for authors of store adapters. It tests
-// whether the reconciler keeps its guarantees when their adapter stores its objects. Start with New, and with the
-// method RunBehind of a Simulator.
+// the external system are in memory. The package is for authors of store adapters. It tests whether the reconciler
+// keeps its guarantees when an adapter stores its objects. The simulator injects faults at boundaries: before or after
+// an operation on the API server or on the external system. Start with New, and with the method RunBehind of a
+// Simulator.
 //
 //	simulator := sim.New()
 //	synctest.Test(t, func(t *testing.T) {

@@ -13,10 +13,12 @@ type (
 	// ParseSchedule reads.
 	Schedule = sim.Schedule
 
-	// A Fault is injected at the n-th start of an operation.
+	// A Fault is a failure that is injected at one operation of the run: before or after the N-th execution of the
+	// operation Op.
 	Fault = sim.Fault
 
-	// A Simulator runs schedules. Run uses the simulated API server, and RunBehind a client of yours in its place:
+	// A Simulator runs schedules. Run uses the simulated API server. RunBehind uses a client of yours in place of that
+	// server:
 	//
 	//	Run(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result, error)
 	//	RunBehind(s Schedule, trace bool, behind func() (client.Client, error),
@@ -25,21 +27,22 @@ type (
 	// The function behind returns a client of an empty server that serves Bucket, Replica, Definition, Namespace and
 	// Secret. A Simulator may be used concurrently.
 	//
-	// Each run has to be in a bubble of testing/synctest, where time passes when all goroutines wait. A client that waits
-	// for a network cannot live there: its calls have to be made by goroutines outside of the bubble, over channels that
-	// are made outside.
+	// Each run has to be in a bubble of testing/synctest, where time passes when all goroutines wait. If the client waits
+	// for a network, goroutines outside the bubble have to make its calls. The client communicates with these goroutines
+	// over channels that were made outside the bubble.
 	Simulator = sim.Simulator
 
-	// A Result is the result of a schedule: Violations has the properties that did not hold, and Trace what happened, if
-	// it was asked for.
+	// A Result is the result of one run of a schedule. Its field Violations has the properties that did not hold. If a
+	// trace was requested, its field Trace has the operations and their results.
 	Result = sim.Result
 
-	// A Violation is a broken property.
+	// A Violation is a property that did not hold in a run.
 	Violation = sim.Violation
 
-	// An Explorer runs a scenario with every fault at every boundary, and with combinations of faults. It omits those
-	// that cannot differ from a run that it has made. Its fields Scenario, Class, Run, Found and Depth are required; Short
-	// tries fewer faults, and Whole runs each schedule to its own end. Explore starts it.
+	// An Explorer runs a scenario with every fault at every boundary, and with combinations of faults. It omits
+	// combinations that would repeat another run. Call its method Explore. The fields Scenario, Class, Run, Found and
+	// Depth are required. With the field Short it tries fewer faults, and with Whole it runs each schedule from beginning
+	// to end.
 	Explorer = search.Explorer
 )
 
@@ -51,7 +54,8 @@ type (
 	Definition = sim.Definition
 )
 
-// Properties describes the properties that every run has to satisfy. The keys are the names that a Violation has.
+// Properties describes the properties that every run has to satisfy. The keys are the names in the field Property of a
+// Violation.
 var Properties = sim.Properties
 
 // Scheme returns the scheme of the kinds of objects in schedules. All calls return one shared scheme, which must not be

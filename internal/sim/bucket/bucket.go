@@ -11,10 +11,10 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// GroupVersion is the API group and version of the kinds.
+// GroupVersion is the API group and the version of the kinds Bucket, Replica and their lists.
 var GroupVersion = schema.GroupVersion{Group: "sim.moorage.dev", Version: "v1"}
 
-// Kind is the managed kind.
+// Kind is the kind of Bucket, as the reconciler needs it.
 var Kind = resource.ManagedKind(GroupVersion.WithKind("Bucket"))
 
 // A Bucket is the managed resource of the simulations.
@@ -113,7 +113,7 @@ func (l *List) DeepCopyObject() runtime.Object {
 	return out
 }
 
-// AddToScheme registers the kinds.
+// AddToScheme registers Bucket, Replica and their lists in a scheme.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypeWithName(GroupVersion.WithKind("Bucket"), &Bucket{})
 	s.AddKnownTypeWithName(GroupVersion.WithKind("BucketList"), &List{})

@@ -13,7 +13,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// ReplicaKind is the managed kind Replica.
+// ReplicaKind is the kind of Replica, as the reconciler needs it.
 var ReplicaKind = resource.ManagedKind(GroupVersion.WithKind("Replica"))
 
 // AnnotationParentIsBucket makes a Replica refer to a Bucket. By default it refers to another Replica.
@@ -24,8 +24,8 @@ type Replica struct {
 	Bucket `json:",inline"`
 }
 
-// ResolveReferences sets spec.parent to the external name of the parent. spec.parentRef or spec.parentSelector refers
-// to the parent.
+// ResolveReferences sets spec.parent to the external name of the parent: the object to which spec.parentRef or
+// spec.parentSelector refers.
 func (t *Replica) ResolveReferences(ctx context.Context, r client.Reader) error {
 	to := reference.To{Managed: &Replica{}, List: &ReplicaList{}}
 	if t.GetAnnotations()[AnnotationParentIsBucket] != "" {
@@ -90,7 +90,8 @@ func (d *Definition) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// AddDefinitions registers Definition in schemes that do not have the real CustomResourceDefinition.
+// AddDefinitions registers Definition in a scheme as the kind CustomResourceDefinition. The scheme must not have the
+// real kind.
 func AddDefinitions(s *runtime.Scheme) error {
 	s.AddKnownTypeWithName(DefinitionKind, &Definition{})
 

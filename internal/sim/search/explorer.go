@@ -15,40 +15,39 @@ type Explorer struct {
 	// Run runs a schedule in a bubble of testing/synctest. It is required.
 	Run func(sim.Schedule) sim.Result
 
-	// Depth is the number of faults that are combined exhaustively, at least 1. Up to a depth of 2, every kind is combined
-	// with every other, each with its usual duration. From 3 on, only the kinds are combined that lead to states that the
-	// other kinds do not reach.
+	// Depth is the maximum number of faults in a schedule, at least 1. With a depth of 2, every kind is combined with
+	// every other, each with its usual duration. From a depth of 3 on, only those kinds are combined that lead to states
+	// that the other kinds do not reach.
 	Depth int
 
-	// All combines faults of every kind at any depth. With Apart it does so also in the scenarios in which otherwise only
-	// single faults are tried.
+	// All combines faults of every kind at any depth. With both All and Apart, this also applies to the scenarios in which
+	// by default only single faults are tried.
 	All bool
 
-	// Apart combines faults in all scenarios with one or two objects. By default only single faults are tried in scenarios
-	// with two objects. The same applies to a resource that drifts, becomes visible late, is deleted slowly, or has
+	// Apart combines faults in all scenarios with one or two objects. By default, some scenarios have only single faults:
+	// those with two objects, and those with a resource that drifts, becomes visible late, is deleted slowly, or has
 	// connection details.
 	Apart bool
 
 	// Short omits faults that rarely lead to states that other faults do not reach.
 	Short bool
 
-	// Whole runs each schedule completely. By default a run starts from a checkpoint of a run with the same beginning.
-	// After its last fault it ends in a state from which another run ended without a violation.
+	// Whole runs each schedule from its beginning to its end. By default, a run starts from a snapshot of a run with the
+	// same beginning. After its last fault, it stops in a state from which another run ended without a violation.
 	Whole bool
 
-	// Doubts explores doubts instead of the other faults: faults after which the platform reports or stores something
-	// wrong. From depth 2 on, each doubt is combined with a process that dies, and with a user who changes, deletes or
-	// replaces the object.
+	// Doubts tries only doubts in place of the other faults (see sim.IsDoubt). From a depth of 2 on, each doubt is
+	// combined with the death of a process, and with a user who changes, deletes or replaces the object.
 	Doubts bool
 
-	// Unpruned tries every fault after others, even if an identical run is tried elsewhere.
+	// Unpruned also tries combinations of faults whose run would repeat another run.
 	Unpruned bool
 
 	// Without has the kinds of faults to omit. The default is none.
 	Without []sim.Kind
 
-	// After is a finished Explorer of another scenario in the same class. What it tried while both scenarios were
-	// identical is not tried again. The default is nil.
+	// After is a finished Explorer of another scenario in the same class. While the two scenarios are identical, this
+	// Explorer does not try again what the other one has tried. The default is nil.
 	After *Explorer
 
 	// Found is called with each result that has a violation. It is required.
@@ -57,7 +56,7 @@ type Explorer struct {
 	// Ran, Pruned, Blocked and Violated are counts so far.
 	Ran, Pruned, Blocked, Violated int
 
-	// Crossed has, for each operation, whether a fault was injected before it and after it.
+	// Crossed says for each operation whether a fault was injected before it (index 0) and after it (index 1).
 	Crossed map[string][2]bool
 
 	// Restricted counts the faults that were not tried because a guarantee does not hold after them.
@@ -89,8 +88,8 @@ type run struct {
 	checkpoints *checkpoints // for the runs that follow
 }
 
-// Explore runs the scenario without faults, and with every fault at every boundary up to the depth. It returns the
-// first result.
+// Explore runs the scenario without faults, with every single fault at every boundary, and with combinations of up to
+// Depth faults. It returns the result of the run without faults.
 func (e *Explorer) Explore() sim.Result {
 	c := &e.cached
 	c.known, c.kinds, e.Crossed = map[searchKey][]explored{}, map[kindsKey][]sim.Variant{}, map[string][2]bool{}

@@ -31,8 +31,9 @@ type follower struct {
 	rest   sim.Totals // of that finished run
 }
 
-// Start returns the settings of the query. The run starts from its own beginning if it cannot be resumed, or if it does
-// not begin at the same time as the run of the checkpoint.
+// Start returns the settings of the query as a Guidance. The run resumes from the checkpoint under two conditions: the
+// world is resumable, and this run began at the same virtual time as the run that filled the checkpoint. Otherwise the
+// run starts without a snapshot.
 func (f *follower) Start(w *sim.World) sim.Guidance {
 	if !w.Resumable() {
 		f.resumeFrom, f.recordTo = nil, nil
@@ -55,8 +56,8 @@ func (f *follower) Start(w *sim.World) sim.Guidance {
 	return out
 }
 
-// Reach checks that the run reaches the boundary of its last fault in the same way as the run without that fault. Two
-// runs that are identical up to a boundary reach it in the same way.
+// Reach panics if the run reaches the boundary of its last fault in another way than the run without that fault: until
+// then, the two runs have to be identical.
 func (f *follower) Reach(at sim.Arrival) {
 	if f.recordTo != nil {
 		f.recordTo.full = f.recordTo.last != nil
@@ -67,7 +68,8 @@ func (f *follower) Reach(at sim.Arrival) {
 	}
 }
 
-// Resume restores the end of a wait of the scenario, or the last snapshot of the checkpoint.
+// Resume restores a snapshot of the checkpoint. For an earlier wait than that of the last snapshot, it restores the end
+// of the wait. For that wait, it restores the last snapshot.
 func (f *follower) Resume(w *sim.World, wait int) (found, ended bool) {
 	from := f.resumeFrom
 	switch {
@@ -85,7 +87,7 @@ func (f *follower) Resume(w *sim.World, wait int) (found, ended bool) {
 	}
 }
 
-// BeforePass takes a snapshot if one of the next passes has the boundary.
+// BeforePass takes a snapshot if one of the next few passes has the boundary for which this run fills a checkpoint.
 func (f *follower) BeforePass(w *sim.World, wait int) {
 	to := f.recordTo
 	if to == nil || w.Passes() >= to.pass || w.Passes() < to.pass-mostPassesBefore || !w.Quiescent() {
@@ -95,7 +97,7 @@ func (f *follower) BeforePass(w *sim.World, wait int) {
 	to.last, to.wait = &shot, wait
 }
 
-// EndWait takes a snapshot at the end of a wait of the scenario.
+// EndWait takes a snapshot at the end of a wait of the scenario if this run fills a checkpoint.
 func (f *follower) EndWait(w *sim.World, found bool) {
 	if to := f.recordTo; to != nil && w.Snapshotable() {
 		to.ended = append(to.ended, waitEnd{w.Snapshot(false), found})
@@ -116,7 +118,7 @@ func (f *follower) Join(w *sim.World, at sim.StateHash, before sim.Totals) bool 
 	return f.joined
 }
 
-// End adds the run to the finished ones if it ended without a violation.
+// End adds the run to the finished runs if it ended without a violation and without an excuse.
 func (f *follower) End(w *sim.World) {
 	if f.runs == nil || !w.Clean() {
 		return

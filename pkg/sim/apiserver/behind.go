@@ -13,9 +13,9 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// Behind makes this server pass its requests to another server through the client c. The other server has to be empty,
-// and nothing else may write to it. This server records each change that a request makes in the other server, and
-// answers lists from this record.
+// Behind makes this server pass its requests to another server, through the client c. The other server has to be empty,
+// and nothing else may write to it. This server records the changes that its requests make in the other server, and
+// answers lists from its record.
 func (s *Server) Behind(c client.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,8 +36,8 @@ func (r Request) String() string {
 	return name
 }
 
-// Around intercepts the requests of a client. It calls do to send the request to the server. Without that call the
-// request does not reach the server, and the returned error is the response.
+// Around intercepts the requests of a client. The function calls do to send the request to the server. If it does not
+// call do, the request does not reach the server, and the returned error is the response.
 type Around func(ctx context.Context, r Request, do func() error) error
 
 // A Client is a client.Client of a Server. Use [Server.Client]. It supports typed and unstructured objects, on the main

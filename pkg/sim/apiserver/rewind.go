@@ -6,10 +6,12 @@ import (
 	"slices"
 )
 
-// Rewind undoes the last writes, as a restore of etcd without a revision bump does. Versions continue from the restored
-// version. UIDs are not reused. Changes gets a change with the restored version for each object that is different. A
-// real API server sends no events about a restore: only a new list shows the restored objects. Rewind returns the names
-// of the clients whose writes were undone, except for writes that removed an object.
+// Rewind undoes the last writes, whose number is the argument, as a restore of etcd without a revision bump does. Later
+// resource versions continue from the restored one. UIDs are not reused. Rewind returns the names of the clients whose
+// writes were undone, except for writes that removed an object.
+//
+// For each object that Rewind has changed, Changes has a new change with the restored version. A real API server sends
+// no events about a restore: only a new list shows the restored objects.
 func (s *Server) Rewind(writes int) (by []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

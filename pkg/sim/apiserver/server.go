@@ -135,8 +135,8 @@ func (s *Server) Salt(salt uint32) {
 	s.salt = salt
 }
 
-// Changes returns all changes except the first since ones. A caller passes the number of changes that it has read. The
-// result is shared and must not be modified.
+// Changes returns the changes that follow the first since changes, in order. Pass the number of changes that the caller
+// has read already. The result is shared and must not be modified.
 func (s *Server) Changes(since int) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()

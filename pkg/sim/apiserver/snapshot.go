@@ -31,8 +31,8 @@ func (s *Server) Restore(to Snapshot) {
 	s.objects, s.shared, s.last, s.uids, s.names, s.log = to.objects, true, to.last, to.uids, to.names, to.log
 }
 
-// Skip returns the UID that the next created object would get, and uses it up. Call it instead of a creation if a
-// Snapshot that is restored next already contains the created object.
+// Skip returns the UID that the next created object would have, and no other object gets this UID. Call Skip in place
+// of a creation if the Snapshot that is restored next already contains the created object.
 func (s *Server) Skip() types.UID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
