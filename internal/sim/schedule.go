@@ -52,8 +52,8 @@ const (
 	Fail     Kind = "fail"     // the operation has no effect, and its error does not say so
 	Refuse   Kind = "refuse"   // the operation has no effect, and its error says so
 	Throttle Kind = "throttle" // the operation has no effect; its error says that there are too many requests
-	// Conflict: the operation has no effect; its error says that another client wrote first, or, at the external system,
-	// that there is a conflict
+	// Conflict: the operation has no effect. The API server reports that another client wrote first, or the external
+	// system reports a conflict
 	Conflict Kind = "conflict"
 	Lost     Kind = "lost" // the operation has its effect, and its answer is lost
 	// LostReported: a Create has its effect, and its answer is lost. The error says that something may have been created:

@@ -138,8 +138,8 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus, cases: "ExtraFinalizersDelayDelete",
-		why: "The condition names the finalizers that the deletion waits for. They are checked again after a time " +
-			"that doubles up to the poll interval.",
+		why: "The condition names the finalizers that the deletion waits for. The object is reconciled again after a " +
+			"time that doubles up to the poll interval.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "ManagementPolicyNotSupported CustomManagementPolicyNotSupported",
@@ -148,13 +148,13 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: ofXP, in: inStatus, cases: "ManagementPoliciesUsedButNotEnabled",
-		why: "There is no feature flag: policies count if the kind has the field. Here the policies are rejected " +
-			"because they have Create without Observe.",
+		why: "There is no feature flag: policies count if the kind has the field. In this case, the policies are " +
+			"rejected because they have Create without Observe.",
 	},
 	{
 		of: ofXP, in: inStatus, cases: "PublishCreationConnectionDetailsError PublishUpdateConnectionDetailsError",
 		why: "The message names the step that failed, and the object does not become Ready before its connection " +
-			"details are published. Details that Create returned are retried for 25 seconds.",
+			"details are published. The write of details that Create returned is retried for 25 seconds.",
 	},
 	{
 		of: ofXP, in: inResult + "|" + inStatus + "|" + inCalls, cases: "PublishObservationConnectionDetailsError",
@@ -176,8 +176,8 @@ var upstreamReasons = []reason{
 	},
 	{
 		of: ofUpdaters, in: inTries, cases: "UpdateConflictGetError UpdateError SuccessfulGetAfterAConflict Success",
-		why: "The updater here retries every error until the context ends, or for 25 seconds. The updater of upstream " +
-			"retries only conflicts, five times in 50 milliseconds.",
+		why: "The updater of Moorage retries every error until the context ends, or for 25 seconds. The updater of " +
+			"the old runtimes retries only conflicts, five times in 50 milliseconds.",
 	},
 	{
 		of: ofUpdaters, in: inObject, cases: "UpdateConflictGetError SuccessfulGetAfterAConflict",
