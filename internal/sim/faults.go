@@ -79,8 +79,8 @@ var onlyAt = map[Kind][]string{
 	PanicsAfter: {"Connect", "Observe", "Recover", "Create", "Update", "Delete", "Disconnect"},
 }
 
-// RarelyPaired returns whether an Explorer without its field All leaves out combinations of the kind, at this
-// operation, with other faults.
+// RarelyPaired returns whether an Explorer combines faults of the kind at this operation with other faults only if its
+// field All is set.
 func RarelyPaired(o Operation, k Kind) bool {
 	return !o.External && !o.Mutates && slices.Contains(uncachedReads, k)
 }
@@ -178,7 +178,7 @@ func (p *process) panicked(i *item, with clientPanic) {
 	p.world.violate("L3", "a panic of a client reached the queue: the object does not report it")
 }
 
-// LeaksSecrets returns whether the errors of the external system contain secrets after the fault.
+// LeaksSecrets returns whether a fault of the kind makes the external system put secrets into its errors.
 func (f Fault) LeaksSecrets() bool {
 	return slices.Contains([]Kind{Fail, Refuse, Throttle, Conflict, Lost, LostReported, Refusing, ExternalOut, Panics,
 		PanicsAfter}, f.Kind)

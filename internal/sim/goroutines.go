@@ -108,14 +108,14 @@ type processLogger struct {
 	process *process
 }
 
-// Info receives a line of the log.
+// Info logs a line, unless the process has ended.
 func (v processLogger) Info(msg string, keysAndValues ...any) {
 	if !v.process.background.requests.over() {
 		v.sinks.Info(msg, keysAndValues...)
 	}
 }
 
-// Debug receives a line of the log.
+// Debug logs a debug line, unless the process has ended.
 func (v processLogger) Debug(msg string, keysAndValues ...any) {
 	if !v.process.background.requests.over() {
 		v.sinks.Debug(msg, keysAndValues...)
@@ -130,7 +130,7 @@ func (h *requestQueue) over() bool {
 	return h.closed
 }
 
-// WithValues returns the logger.
+// WithValues checks that the values contain no secret, and returns the logger itself.
 func (v processLogger) WithValues(keysAndValues ...any) logging.Logger {
 	v.sinks.WithValues(keysAndValues...)
 

@@ -33,21 +33,21 @@ type Guide interface {
 
 // A Guidance has the settings that a guide chooses for a run.
 type Guidance struct {
-	Last      Boundary // the boundary of the last fault of the schedule; others may follow after it
-	ResumesIn int      // the wait in which a snapshot has the processes; 0: the run starts them
-	Judged    bool     // another run has checked everything before the boundary
+	Last      Boundary // the boundary of the last fault of the schedule; a search may add faults after it
+	ResumesIn int      // the wait of the scenario in which the run resumes; 0: it does not resume
+	Judged    bool     // another run has checked everything before Last
 	Hashes    bool     // record the state hash at each boundary after Last
 	Doubts    bool     // the faults after Last may be doubts
 	Joins     bool     // call Guide.Join after the last fault
-	Steps     []Step   // a slice to reuse for the steps
+	Steps     []Step   // a slice that the run may reuse for its steps
 }
 
-// An Arrival describes a run at the time when it reaches a boundary.
+// An Arrival describes how a run has come to a boundary.
 type Arrival struct {
-	Steps         int // steps before the boundary
+	Steps         int // number of operations before the boundary
 	At            time.Duration
 	Process, Pass int
-	Fired         int // faults before the boundary
+	Fired         int // number of faults before the boundary
 }
 
 // follow sets the guide of the run. Nil means that there is none.

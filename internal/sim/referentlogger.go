@@ -16,7 +16,7 @@ func (a referentLogger) WithValues(keysAndValues ...any) logging.Logger {
 	return referentLogger{a.Logger.WithValues(keysAndValues...)}
 }
 
-// Debug receives a line of the log, and discards the last one of a goroutine that watches a kind.
+// Debug logs a debug line. It discards the line with which a goroutine that watches a kind ends.
 func (a referentLogger) Debug(msg string, keysAndValues ...any) {
 	if msg != "Stopped trying to watch the kind of a referent" {
 		a.Logger.Debug(msg, keysAndValues...)

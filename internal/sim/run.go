@@ -18,20 +18,20 @@ import (
 type Result struct {
 	Schedule   Schedule
 	Violations []Violation
-	Blocked    int           // how many objects an operator had to resolve
+	Blocked    int           // number of objects that a simulated operator had to resolve
 	Passes     int           // number of passes of all processes
 	Lived      time.Duration // virtual time of the run
 	Processes  int           // number of processes, one after another or at once
 	Together   int           // maximum number of processes at a time
 	AtOnce     int           // maximum number of passes of one process at a time
-	Overdue    int           // passes that a process began after another one had become the leader
-	Clocks     int           // number of different clocks
-	Excused    []Kind        // faults that excused a violation
-	Ended      []Kind        // faults in which a user removed the finalizer during deletion
-	// faults because of which a pass changed an external resource before it had read the last change of users
+	Overdue    int           // number of passes that a process began after another process had become the leader
+	Clocks     int           // number of different clocks of processes
+	Excused    []Kind        // kinds of faults that excused a violation
+	Ended      []Kind        // kinds of faults in which a user removed the finalizer during the deletion
+	// kinds of faults after which a pass changed an external resource before it had read the last change of users
 	Late       []Kind
-	Lost       []Kind   // faults that lost the result of a Create, so that an object was blocked
-	Unreported bool     // a resource is left over, and the error of its Create does not say so
+	Lost       []Kind   // kinds of faults that lost the result of a Create, so that an object was blocked
+	Unreported bool     // a resource is left over, and the error of its Create did not say that it may exist
 	Trace      []string // if it was requested
 
 	steps   []Step

@@ -61,17 +61,17 @@ func (t *sinks) alternating() string {
 		t.latest[1], t.latest[0]))
 }
 
-// WithAnnotations returns the recorder itself: annotations of events are ignored.
+// WithAnnotations checks that the annotations of an event contain no secret. It returns the recorder itself.
 func (t *sinks) WithAnnotations(keysAndValues ...string) event.Recorder {
 	t.record("annotation of events", strings.Join(keysAndValues, " "))
 
 	return t
 }
 
-// Info receives a line of the log.
+// Info checks that a line of the log contains no secret, and adds the line to the trace.
 func (t *sinks) Info(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
 
-// Debug receives a line of the log.
+// Debug checks that a debug line of the log contains no secret, and adds the line to the trace.
 func (t *sinks) Debug(msg string, keysAndValues ...any) { t.log(msg, keysAndValues) }
 
 // log receives a line of the log.
@@ -107,7 +107,7 @@ func logLine(msg string, keysAndValues []any) string {
 	return msg
 }
 
-// WithValues returns the receiver.
+// WithValues checks that the values contain no secret, and returns the logger itself.
 func (t *sinks) WithValues(keysAndValues ...any) logging.Logger {
 	t.checkAll(keysAndValues)
 

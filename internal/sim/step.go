@@ -32,10 +32,10 @@ type Step struct {
 	Process  int
 	Op       Operation
 	N        int
-	Hash     StateHash // the state before the operation, if it is recorded
-	RestHash StateHash // the state without the process
-	Pass     int       // number of the pass in the process
-	Fired    int       // number of faults before the operation
+	Hash     StateHash // of the state before the operation; zero if it was not recorded
+	RestHash StateHash // of the state outside the process
+	Pass     int       // number of the pass among the passes of its process
+	Fired    int       // number of faults that were injected before the operation
 	Faults   []Fault
 	Err      error
 }

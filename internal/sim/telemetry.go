@@ -99,17 +99,17 @@ func (m *meters) Keep(name string, make func() any) any {
 	return m.kept[name]
 }
 
-// Register stores the collector.
+// Register stores a collector, whose metrics are checked later. It never returns an error.
 func (m *meters) Register(c prometheus.Collector) error {
 	m.collectors = append(m.collectors, c)
 
 	return nil
 }
 
-// MustRegister stores the collectors.
+// MustRegister stores collectors, whose metrics are checked later.
 func (m *meters) MustRegister(c ...prometheus.Collector) { m.collectors = append(m.collectors, c...) }
 
-// Unregister also leaves the collector stored, because its metrics were exposed.
+// Unregister keeps the collector stored, because its metrics were exposed. It returns true.
 func (m *meters) Unregister(prometheus.Collector) bool { return true }
 
 // each calls a function with every label of every new metric. The labels of an existing metric do not change.

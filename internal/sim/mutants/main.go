@@ -3,9 +3,9 @@
 //
 //	go run ./internal/sim/mutants [-search] [-learn] FOLDER [NAME...]
 //
-// By default each defect is found with the schedule in its file, usually at once. With -search it is found without that
-// schedule, within 25,000 schedules, unless its file says why that is impossible (search:). With -learn the smallest
-// schedule that was found is written to the file of the defect.
+// By default the simulator has to find each defect with the schedule in the file of the defect. With -search it has to
+// find each defect without that schedule, within 25,000 schedules, unless the file says why that is impossible (key
+// search). With -learn the command writes the smallest schedule that it has found to the file of the defect.
 //
 // The command prints a line for each defect: the broken property, the schedule, the number of schedules that were run,
 // and the duration of the test in seconds, without compiling. It is an error if a defect is not found, if it does not

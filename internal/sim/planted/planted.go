@@ -5,15 +5,15 @@
 // line "-- becomes --", and the replacement of the text. The text occurs once in the source file and is inside a
 // function. These are the keys:
 //
-//	item: the entry of the list of what must be found
-//	why: which real defect it is, and where it was reported
-//	breaks: the property that its schedule has to break, and then the properties that others may find instead
-//	schedule: the smallest schedule that shows the defect
-//	alone: the kinds of faults of which every schedule with a single fault has one, if it shows the defect
-//	only: the scenarios to search without the known schedule
-//	search: why a search is not tried
-//	client: instead of edits, a client with an error, which the tests of package sim have
-//	test: instead of a schedule, the test of package sim that fails
+//	item: the entry for the defect in the list of defects that the simulator has to find
+//	why: what the defect does, and where a real defect of this kind was reported
+//	breaks: the property that the known schedule breaks, and then those that other schedules may break instead
+//	schedule: the smallest known schedule that shows the defect
+//	alone: kinds of faults; if a single fault shows the defect, it is of one of these kinds
+//	only: the scenarios in which the search without the known schedule looks for the defect
+//	search: the reason if the search without the known schedule cannot find the defect
+//	client: in place of edits, the name of a client with an error; the tests of package sim have these clients
+//	test: in place of a schedule, the name of the test of package sim that fails
 package planted
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
-// A Defect is a known error to plant into the library, or a client that has an error.
+// A Defect is an error that All has read from a file: edits of the library, or a client with an error.
 type Defect struct {
 	Name     string
 	Item     string

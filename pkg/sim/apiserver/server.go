@@ -128,7 +128,7 @@ func (s *Server) Ignore(part string) {
 	s.ignored = part
 }
 
-// Salt makes the UIDs of later objects differ from those of servers with another salt. The default is 0.
+// Salt changes the UIDs of later objects: servers with different salts assign different UIDs. The default is 0.
 func (s *Server) Salt(salt uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
