@@ -137,7 +137,7 @@ func (v processLogger) WithValues(keysAndValues ...any) logging.Logger {
 	return v
 }
 
-// List returns all objects, also if the caller requests a page, because a world has few objects.
+// List reads all matching objects, also if the caller requests only a page: a world has few objects.
 func (l live) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	asked := (&client.ListOptions{}).ApplyOptions(opts)
 
