@@ -164,8 +164,7 @@ type crash struct{ process *process }
 // EndsProcess marks the panic as the end of a process, so that the reconciler does not recover from it.
 func (crash) EndsProcess() {}
 
-// String returns a text for a logger that recovers from this panic and prints it. The world has ended the process
-// before.
+// String returns a text for loggers that print this panic.
 func (crash) String() string { return "the process died" }
 
 // A clientPanic is the panic of a client. The reconciler converts it to an error of the call.

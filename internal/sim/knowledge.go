@@ -89,7 +89,7 @@ type statusRecorder struct {
 	process *process
 }
 
-// Patch patches a status.
+// Patch patches a status, and records that the pass writes it.
 func (c statusRecorder) Patch(ctx context.Context, o client.Object, p client.Patch,
 	opts ...client.SubResourcePatchOption) error {
 	if !isBeside(ctx) {

@@ -45,8 +45,8 @@ func Has(of, class string) bool {
 type Limits struct {
 	Faultless    bool // no faults
 	SingleFaults bool // two faults are combined only in random schedules
-	OnlyApart    bool // two faults are combined only with search.Explorer.Apart
-	Doubts       bool // two faults are also combined with search.Explorer.Doubts
+	OnlyApart    bool // two faults are combined only if search.Explorer.Apart is set
+	Doubts       bool // two faults are combined if search.Explorer.Doubts is set
 }
 
 // LimitsOf returns the Limits of a scenario.

@@ -31,7 +31,7 @@ type sinks struct {
 	taken    map[types.UID]bool // objects for which a CreationRecordTaken event was emitted
 }
 
-// Event receives an event.
+// Event receives an event of the provider, and checks it.
 func (t *sinks) Event(of runtime.Object, e event.Event) {
 	t.events++
 	if mg := asManaged(of); mg != nil && e.Reason == recordTaken {
