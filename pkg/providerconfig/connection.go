@@ -107,7 +107,8 @@ func (r *reconciler) configOf(connection string) (types.NamespacedName, bool) {
 }
 
 // describeConnection sets the condition Connected of config. If the state has changed, it returns the event to record.
-// If the connection was always available, it sets no condition.
+// If the connection was always available, it sets no condition. A condition that an earlier process has stored stays
+// until the external system has answered this process.
 func (r *reconciler) describeConnection(config Config, k key, known *record) *event.Event {
 	conditioned, ok := config.(resource.Conditioned)
 	if !ok || r.limits == nil {
@@ -120,7 +121,8 @@ func (r *reconciler) describeConnection(config Config, k key, known *record) *ev
 	if previous == "" {
 		previous = commonv1.ReasonConnectionAvailable
 	}
-	if !used || !reported || previous == report.condition || known.connection == report.condition {
+	unknown := !used || state.Reason == limit.ReasonAvailable && !state.Answered
+	if unknown || !reported || previous == report.condition || known.connection == report.condition {
 		return nil
 	}
 	message := report.message

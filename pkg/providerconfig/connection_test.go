@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -109,6 +110,45 @@ func TestStateOfAConnectionThatCannotBeStored(t *testing.T) {
 	}
 	if len(p.events) != 1 {
 		t.Errorf("events %q, want one", p.events)
+	}
+}
+
+// TestAConnectionThatRecoveredWhileNoProcessRan: a condition that an earlier process has stored is corrected as soon as
+// the external system has answered a call of this process, and not before.
+func TestAConnectionThatRecoveredWhileNoProcessRan(t *testing.T) {
+	w := tenant("a", "main")
+	w.SetConditions(commonv1.Condition{
+		Type: commonv1.TypeConnected, Status: metav1.ConditionFalse, Reason: commonv1.ReasonConnectionUnavailable,
+		Message: "the external system is unavailable",
+	})
+	p := newFixture(t, w)
+	set := limit.NewSet()
+	r := p.rs["Tenant"]
+	r.limits = set
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	if err := r.connectionSource().Start(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+
+	release, err := set.Gate("Tenant/a/main").Acquire(t.Context(), limit.Request{Priority: limit.User})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.pass(w)
+	p.wantConnected(w, "False/ExternalSystemUnavailable")
+	if q.Len() > 0 {
+		t.Error("the configuration is reconciled before the external system has answered")
+	}
+	release(nil)
+	if q.Len() != 1 {
+		t.Fatal("the configuration is not reconciled after the first answer of the external system")
+	}
+	p.pass(w)
+	p.wantConnected(w, "True/Available")
+	call(t, set, "Tenant/a/main", nil)
+	if q.Len() != 1 {
+		t.Error("an answer that changes nothing causes a reconcile")
 	}
 }
 

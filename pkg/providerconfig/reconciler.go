@@ -151,16 +151,23 @@ func (r *reconciler) updateStatus(ctx context.Context, config Config, k key, kno
 	if newWait {
 		known.waitReported = true
 		message := fmt.Sprintf("Deletion waits for %s", r.describeUsers(k))
-		r.recorder.Event(config, event.Event{
+		r.record(config, event.Event{
 			Type: event.TypeWarning, Reason: ReasonInUse, Message: message, Action: "Delete",
 		})
 	}
 	if connectionEvent != nil {
-		r.recorder.Event(config, *connectionEvent)
+		r.record(config, *connectionEvent)
 		known.connection = reason
 	}
 
 	return after, nil
+}
+
+// record emits an event, and logs it.
+func (r *reconciler) record(config Config, e event.Event) {
+	r.recorder.Event(config, e)
+	r.logger.Info("Event", "namespace", config.GetNamespace(), "name", config.GetName(),
+		"type", string(e.Type), "reason", string(e.Reason), "message", e.Message)
 }
 
 // describe sets the number of users and the condition Terminating of config. It reports whether the deletion has begun

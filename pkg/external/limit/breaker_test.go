@@ -75,7 +75,7 @@ func TestOutageIsProbed(t *testing.T) {
 		if served < 4*objects {
 			t.Errorf("%d calls in the minute after the outage, want about six for each of %d objects", served, objects)
 		}
-		if diff := cmp.Diff([]string{ReasonUnavailable, ReasonAvailable}, notified); diff != "" {
+		if diff := cmp.Diff([]string{ReasonAvailable, ReasonUnavailable, ReasonAvailable}, notified); diff != "" {
 			t.Errorf("notifications\n-want, +got:\n%s", diff)
 		}
 	})

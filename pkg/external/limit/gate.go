@@ -51,6 +51,7 @@ type Gate struct {
 	revision   string    // of the connection
 	nextReread time.Time // see RereadAfter
 
+	answered               bool   // the system has answered a call
 	notified               string // the reason of the last notification
 	scope, message         string // of the last error that concerned the connection
 	calls, throttled, held uint64
@@ -74,7 +75,6 @@ func newGate(name string, c config) *Gate {
 		breaker:  breaker{threshold: c.failures, first: c.probe, maxBackoff: c.maxBackoff},
 		reserved: reservations{lastSweep: now},
 		lastUsed: now,
-		notified: ReasonAvailable,
 	}
 }
 
@@ -372,6 +372,7 @@ func (g *Gate) breakerReason(err error) (reason string, threshold int) {
 
 // recordResponse adapts the rate after a call to which the system responded, with or without an error.
 func (g *Gate) recordResponse(now time.Time, c *call, err error, message string) {
+	g.answered = true
 	if g.breaker.recordResponse(c) {
 		g.rate.restart(now, g.rate.limiter.Limit())
 	}

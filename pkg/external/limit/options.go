@@ -76,10 +76,10 @@ func WithClock(clock clock.PassiveClock) Option {
 	}
 }
 
-// WithNotify sets a function that is called when the Reason of a State changes, for instance to emit one event about
-// the connection. The call that caused the change calls the function in its own goroutine. So the function is not
-// called while there are no calls. Two notifications may arrive in the wrong order. The method State of the Gate
-// returns the current state.
+// WithNotify sets a function that is called when the system answers for the first time, and when the Reason of a State
+// changes, for instance to emit one event about the connection. The call that caused the change calls the function in
+// its own goroutine. So the function is not called while there are no calls. Two notifications may arrive in the wrong
+// order. The method State of the Gate returns the current state.
 func WithNotify(notify func(State)) Option {
 	return func(c *config) {
 		if notify != nil {

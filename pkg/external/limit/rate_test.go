@@ -46,7 +46,7 @@ func TestThrottledDecreasesRate(t *testing.T) {
 		start := g.clock.Now()
 		want := State{
 			Reason: ReasonThrottled, Scope: "reads", Rate: 8, Resume: start.Add(20 * time.Second),
-			Calls: 5, Throttled: 5,
+			Answered: true, Calls: 5, Throttled: 5,
 		}
 		if diff := cmp.Diff(want, g.State(), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 			t.Errorf("-want, +got:\n%s", diff)

@@ -37,6 +37,9 @@ type State struct {
 	Resume time.Time
 	// Waiting is the number of calls that wait. InFlight is the number of calls in progress.
 	Waiting, InFlight int
+	// Answered means that the system has answered a call since the gate was created, with or without an error of its
+	// own. Until then the Reason ReasonAvailable does not mean that the system is available.
+	Answered bool
 	// Calls is the number of calls that were let through. Throttled is how many of them the system throttled. Held is
 	// the number of calls that were not let through.
 	Calls, Throttled, Held uint64
@@ -56,7 +59,8 @@ func (g *Gate) State() State {
 func (g *Gate) state(now time.Time) State {
 	s := State{
 		Name: g.name, Reason: g.reason(now), Scope: g.scope, Rate: float64(g.rate.limiter.Limit()),
-		Waiting: g.queue.count, InFlight: g.inFlight, Calls: g.calls, Throttled: g.throttled, Held: g.held,
+		Waiting: g.queue.count, InFlight: g.inFlight, Answered: g.answered,
+		Calls: g.calls, Throttled: g.throttled, Held: g.held,
 	}
 	if s.Reason != ReasonAvailable {
 		s.Message = g.message
@@ -82,11 +86,11 @@ func (g *Gate) reason(now time.Time) string {
 	}
 }
 
-// changed returns the state if its reason differs from the one of the last
-// notification, and nil otherwise.
+// changed returns the state if its reason differs from the one of the last notification, and nil otherwise. Before the
+// first notification, it returns nil until the system has answered or has failed.
 func (g *Gate) changed(now time.Time) *State {
 	reason := g.reason(now)
-	if reason == g.notified {
+	if reason == g.notified || reason == ReasonAvailable && !g.answered {
 		return nil
 	}
 	g.notified = reason

@@ -14,7 +14,7 @@ import (
 )
 
 // A CreationRecoverer is an [ExternalClient] that can look up the resource of a create whose response was lost. With
-// it, the reconciler resolves an interrupted creation without a user.
+// it, the reconciler resolves an interrupted creation without the help of a user.
 type CreationRecoverer = TypedCreationRecoverer[resource.Managed]
 
 // A TypedCreationRecoverer is a [CreationRecoverer] for one Go type of managed resource.

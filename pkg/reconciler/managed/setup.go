@@ -41,7 +41,7 @@ func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
 	return func(r *Reconciler) { r.watches = append(r.watches, watch{object, h}) }
 }
 
-// Setup adds a controller for the kind to the manager. A provider needs no other wiring. Setup sets:
+// Setup adds a controller for the kind to the manager. A provider needs no other wiring. Setup configures:
 //
 //   - the name of the controller,
 //   - its watches, with [Reconciler.Predicate] and [Reconciler.References],
@@ -53,8 +53,8 @@ func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
 // controller.Options.
 //
 // Setup returns an error if the kind is not registered in the scheme of the manager, or does not implement
-// resource.Managed. It also returns an error that names each option that contradicts another option or has an
-// undefined value.
+// resource.Managed. It also returns an error if options contradict each other or have an undefined value; the error
+// names each of these options.
 func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro ...ReconcilerOption) error {
 	name := controllerName(of)
 	mg, err := example(m, of, ro)

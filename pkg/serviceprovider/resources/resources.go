@@ -18,8 +18,8 @@ import (
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
-// A Mutator sets the desired content of an object. After the labels and annotations of the Mutator were set, it is safe
-// for concurrent use.
+// A Mutator sets the desired content of an object. Call the setters of its MetadataMutator before the first use: from
+// then on, a Mutator is safe for concurrent use.
 type Mutator[K client.Object] interface {
 	// Empty returns a new object that has the name and namespace, and no data.
 	Empty() K

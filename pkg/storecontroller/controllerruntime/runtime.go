@@ -60,8 +60,9 @@ func (r *Runtime[T]) SetCustomController(customController IController) {
 	r.custom = customController
 }
 
-// SetTerciaryMapping sets the function that maps a changed tertiary to the keys of primaries to enqueue. Call it
-// before Run. Without a function a tertiary enqueues no primary.
+// SetTerciaryMapping sets the function that maps a changed tertiary object to the keys of the primaries to enqueue. The
+// method is spelled as in existing controllers. Call it before Run. Without a function, a tertiary object enqueues no
+// primary.
 func (r *Runtime[T]) SetTerciaryMapping(keys func(obj any) []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
