@@ -32,8 +32,9 @@ func options(every bool) []managed.ReconcilerOption {
 }
 
 // memoryLimit is the most memory, in bytes, that a process of the simulator uses before it collects garbage more often.
-// A schedule keeps up to 1 GB while it runs, so without a limit two processes need more than some machines have.
-const memoryLimit = 3 << 30
+// Less than 50 MB are in use at a time, mostly by the results of requests that servers share (apiserver.Memory). The
+// garbage collector also counts what is allocated while it runs, which is more on a busy machine.
+const memoryLimit = 1 << 30
 
 // TestMain trades memory for time. More than this costs time again: memory that was used lately is
 // faster than new memory.

@@ -82,13 +82,15 @@ func (o *objectState) cancelReservation() {
 type objectMemory struct {
 	*records.Records[objectState]
 
-	unused  sync.Pool // cold states that no object uses
+	unused  *sync.Pool // cold states that no object uses; see newObjectMemory
 	derived hashCache
 }
 
-// newObjectMemory returns an empty memory that calls forget for each state that it drops.
+// newObjectMemory returns an empty memory that calls forget for each state that it drops. The runtime refers to each
+// used sync.Pool until the second garbage collection. If the pool were a part of the memory, the runtime would keep the
+// reconciler, its client and its connecter for as long.
 func newObjectMemory(forget func(*objectState)) *objectMemory {
-	return &objectMemory{Records: records.New(forget)}
+	return &objectMemory{Records: records.New(forget), unused: new(sync.Pool)}
 }
 
 // acquire prepares the state for a pass, with an unused cold state, if there is one.

@@ -1,10 +1,12 @@
 package managed
 
 import (
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
@@ -39,7 +41,7 @@ func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 	r := madeWith(WithObjectStates(h))
 	troubled, well, late := types.NamespacedName{Name: "troubled"}, types.NamespacedName{Name: "well"},
 		types.NamespacedName{Name: "late"}
-	o := r.objects.Of(troubled, "uid-1").acquire(&r.objects.unused)
+	o := r.objects.Of(troubled, "uid-1").acquire(r.objects.unused)
 	o.Version, o.Backoffs = "5", 3
 	o.recordWrite(map[string]any{"key": "value"})
 	r.objects.Of(well, "uid-2").Known = true
@@ -66,6 +68,22 @@ func TestWhatIsRememberedCanBePutBack(t *testing.T) {
 	}
 	if o := r.objects.Of(troubled, "uid-1"); o.coldState == nil || o.Backoffs != 3 || !o.isOwnEcho("key", "value") {
 		t.Error("what was put back is not what the next pass finds")
+	}
+}
+
+// TestReconcilerIsFreed verifies that the first garbage collection frees a reconciler that is no longer used, although
+// its passes shared a sync.Pool.
+func TestReconcilerIsFreed(t *testing.T) {
+	used := func() weak.Pointer[Reconciler] {
+		r := madeWith()
+		o := r.objects.Of(types.NamespacedName{Name: "first"}, "uid-1").acquire(r.objects.unused)
+		o.release(r.objects.unused)
+
+		return weak.Make(r)
+	}()
+	goruntime.GC()
+	if used.Value() != nil {
+		t.Error("a reconciler without a user is still in memory after a garbage collection")
 	}
 }
 

@@ -154,7 +154,7 @@ func (r *Reconciler) markOverdue(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	p := r.objectOf(live, clone(live), (&objectState{}).acquire(&r.objects.unused))
+	p := r.objectOf(live, clone(live), (&objectState{}).acquire(r.objects.unused))
 	p.generation = c.generation
 	p.setCondition(unsynced(commonv1.ReasonCallOverdue, fmt.Sprintf(
 		"the call %q has not returned, although a pass may take %s: the provider does not mind that its time is over; "+

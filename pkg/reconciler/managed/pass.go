@@ -147,7 +147,7 @@ func (p *pass) close(ctx context.Context) {
 	p.state.LastDisconnectErr = p.disconnect(ctx)
 	p.recordLeftover()
 	p.rememberOperation()
-	p.state.release(&p.r.objects.unused)
+	p.state.release(p.r.objects.unused)
 }
 
 // disconnect disconnects the client and the connecter. It returns the last error.

@@ -215,7 +215,7 @@ func (r *Reconciler) withoutObject(key types.NamespacedName, a lifecycle.Admissi
 func (r *Reconciler) stateOf(key types.NamespacedName, uid types.UID) *objectState {
 	r.warnDeleted(key, uid)
 
-	return r.objects.Of(key, uid).acquire(&r.objects.unused)
+	return r.objects.Of(key, uid).acquire(r.objects.unused)
 }
 
 // deferPass defers the first pass over a healthy object to a random moment of its poll interval, or to the next list.

@@ -58,11 +58,11 @@ func TestConnectionDetailsAreRemembered(t *testing.T) {
 				clear(value) // it is the client's
 			}
 		}
-		p.state.release(&p.r.objects.unused)
+		p.state.release(p.r.objects.unused)
 		if kept := p.state.coldState != nil; kept != (tc.want != text) {
 			t.Errorf("%s: kept %t", name, kept)
 		}
-		p.state.acquire(&p.r.objects.unused)
+		p.state.acquire(p.r.objects.unused)
 		if diff := cmp.Diff(tc.want, p.mask().String(text)); diff != "" {
 			t.Errorf("%s, %s: -want, +got:\n%s", name, tc.reason, diff)
 		}

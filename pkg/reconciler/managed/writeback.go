@@ -230,7 +230,7 @@ func (r *Reconciler) recollect(ctx context.Context, d *missingRecord) *objectSta
 		r.client.Get(ctx, d.key, cached, withoutDeepCopy...) != nil || cached.GetUID() != d.uid {
 		return d.state
 	}
-	shown := (&objectState{}).acquire(&r.objects.unused)
+	shown := (&objectState{}).acquire(r.objects.unused)
 	shown.Seen = attempt.Creation(cached, cached)
 	if attempt.OwnUnresolved(cached) {
 		shown.Called = intentOf(cached)
@@ -349,7 +349,7 @@ func (t *coldState) unrecorded() bool {
 // writeMissing writes the record of a creation, and the identity of its external system, if the memory has them and
 // the object does not.
 func (r *Reconciler) writeMissing(ctx context.Context, d *missingRecord) (written bool, err error) {
-	p := creationRecord{object: r.objectOf(d.current, clone(d.current), d.state.acquire(&r.objects.unused))}
+	p := creationRecord{object: r.objectOf(d.current, clone(d.current), d.state.acquire(r.objects.unused))}
 	identity := p.restoreIdentity()
 	if !p.recall() {
 		if external, attempt, other := p.contradicted(); other {
