@@ -49,8 +49,8 @@ func (r *Reconciler) time(i objectstate.Instant) time.Time {
 	return r.createdAt.Add(time.Duration(i))
 }
 
-// A coldState is the part of the state that is usually empty, and then takes no memory. Only an unhealthy object, or
-// an object with connection details, has one.
+// A coldState is the part of the state that is usually empty, and then takes no memory. See objectstate.Cold for the
+// objects that have one.
 type coldState struct {
 	objectstate.Cold
 
