@@ -10,6 +10,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/records"
+	"github.com/moorage-dev/moorage/internal/redact"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -82,8 +83,9 @@ func (o *objectState) cancelReservation() {
 type objectMemory struct {
 	*records.Records[objectState]
 
-	unused  sync.Pool // cold states that no object uses
-	derived hashCache
+	unused   sync.Pool // cold states that no object uses
+	derived  hashCache
+	redacted redact.Cache // the texts of failures
 }
 
 // newObjectMemory returns an empty memory that calls forget for each state that it drops.
