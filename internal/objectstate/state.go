@@ -48,8 +48,8 @@ type Resource struct {
 	Backend  *string     // the identity of the external system according to the object; nil: none
 }
 
-// A Cold is the part of the state that is usually empty. Only an unhealthy object, or an object with connection
-// details, has one.
+// A Cold is the part of the state that is usually empty. Only an unhealthy object, an object with connection details,
+// or an object with a request that its status cannot show as handled, has one.
 type Cold struct {
 	Retries
 	Deletion
@@ -104,6 +104,7 @@ type Publication struct {
 
 // Reports are the last reports, which the reconciler does not repeat, and the results of status writes.
 type Reports struct {
+	Answered          string            // the last answered request for a reconcile that the status does not have
 	Reworded          Rewordings        // how often the message of a failure changed
 	LastWarnings      map[string]string // the last message of a warning, by reason; never empty
 	LastDisconnectErr string            // the last reported error of a disconnect

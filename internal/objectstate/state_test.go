@@ -54,8 +54,8 @@ func TestEveryFieldIsDecided(t *testing.T) {
 		"Version", "Known", "Failed", "Gone", "TriedIntent", "Changed", "Backoffs", "Unchanged", "Conflicts",
 		// used only in messages, or to suppress repeated ones
 		"HadFinalizer", "NoLeftover", "LeftoverName",
-		"Reworded.Of", "Reworded.Since", "Reworded.Count", "UnknownCreateErr", "LastWarnings", "LastDisconnectErr",
-		"LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
+		"Answered", "Reworded.Of", "Reworded.Since", "Reworded.Count", "UnknownCreateErr", "LastWarnings",
+		"LastDisconnectErr", "LastStatusErr", "LastReverted", "LastBadInterval", "VolatileWritten", "Written",
 		// the delay of a retry
 		"Dropped.Times", "Dropped.Until",
 		// determined by the attempt

@@ -7,25 +7,24 @@ import (
 	"sync"
 )
 
-// recent has the last results of String for the whole process. A failure is repeated with the same text and reported
-// in several places each time, and the redaction of a text takes a good part of a millisecond. Without recent a
-// simulation takes twice as long. It is global because the places share only the text. It has no effect on any
-// result.
-var recent cache
-
-// A cache has redacted texts by the digest of their inputs, so it stores no secret. The zero value is empty. It may
-// be used concurrently.
-type cache struct {
+// A Cache has redacted texts, for masks that [Mask.WithCache] connects with it. A failure is repeated with the same
+// text, and reported in several places each time, and the redaction of a text takes a good part of a millisecond. A
+// Cache has no effect on any result.
+//
+// A text is stored by the digest of its inputs, so a Cache stores no secret, and masks of different secrets may share
+// it. It has the last few hundred texts. The zero value is empty and ready to use. A Cache may be used concurrently,
+// and must not be copied.
+type Cache struct {
 	mu       sync.RWMutex
 	current  map[digest]string
 	previous map[digest]string // the entries before current was full
 }
 
-// maxEntries bounds each generation of a cache. An entry has MaxLen bytes at most.
+// maxEntries bounds each generation of a Cache. An entry has MaxLen bytes at most.
 const maxEntries = 256
 
 // get returns the text of a digest, and calls compute if there is none.
-func (c *cache) get(key digest, compute func() string) string {
+func (c *Cache) get(key digest, compute func() string) string {
 	c.mu.RLock()
 	text, ok := c.current[key]
 	older, kept := c.previous[key]

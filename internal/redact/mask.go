@@ -34,6 +34,7 @@ type Mask struct {
 	plain   []string
 	sets    [foldings]lazySet
 
+	cache   *Cache // nil: none
 	hashing sync.Once
 	hash    digest // of the secrets
 }
@@ -50,15 +51,23 @@ func NewMask(secrets ...[]byte) *Mask {
 	return m
 }
 
+// WithCache makes [Mask.String] and [Mask.Error] use a cache, and returns the mask. Call it before the mask is shared.
+// Without a cache each text is redacted again.
+func (m *Mask) WithCache(c *Cache) *Mask {
+	m.cache = c
+
+	return m
+}
+
 // String returns s without the secrets of the mask, redacted further by the function String of this package. That
 // function removes secrets that it finds by their place or shape, and limits the length.
 func (m *Mask) String(s string) string {
-	if m.empty() {
-		return String(s)
+	if m == nil || m.cache == nil {
+		return m.Long(s, MaxLen)
 	}
 	m.hashing.Do(func() { m.hash = digestOf(digest{}, m.secrets...) })
 
-	return recent.get(keyOf(m.hash, s), func() string { return m.Long(s, MaxLen) })
+	return m.cache.get(keyOf(m.hash, s), func() string { return m.Long(s, MaxLen) })
 }
 
 // Long does the same as [Mask.String], with another maximum length in bytes. The argument limit must be at least 64.

@@ -46,7 +46,7 @@ const (
 // String returns s without its secrets, as valid UTF-8 of at most MaxLen bytes. It replaces control characters except
 // newline and tab. It is idempotent.
 func String(s string) string {
-	return recent.get(keyOf(digest{}, s), func() string { return Long(s, MaxLen) })
+	return Long(s, MaxLen)
 }
 
 // Long does the same as the function String, with another maximum length in bytes. The argument limit must be at least

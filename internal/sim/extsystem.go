@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -193,6 +194,11 @@ func (h *extSystem) observe(mg resource.Managed, p *extResource) (managed.Extern
 	}
 	o := managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: p.Size == b.Spec.Size &&
 		p.Parent == b.Spec.Parent}
+	if p.Size != b.Spec.Size {
+		o.Differences = []commonv1.Difference{{
+			Path: "size", Desired: strconv.FormatInt(b.Spec.Size, 10), Observed: strconv.FormatInt(p.Size, 10),
+		}}
+	}
 	if !o.ResourceUpToDate && h.leaksSecrets {
 		o.Diff = fmt.Sprintf("size %d, not %d, by %s with password=%s", p.Size, b.Spec.Size, canaryCredential, canary)
 	}

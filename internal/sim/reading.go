@@ -215,6 +215,20 @@ func observedGeneration(o any) (generation int64, tells bool) {
 	return generation, tells
 }
 
+// showsDrift returns whether the status of an object has differences: status.drift.
+func showsDrift(o any) (shows bool) {
+	if b, err := bucketOf(asManaged(o)); err == nil {
+		return b.Status.Drift != nil
+	}
+	if _, tells := o.(resource.DriftReporter); tells {
+		var drift map[string]any
+		fromStatus(o, "drift", &drift)
+		shows = len(drift) > 0
+	}
+
+	return shows
+}
+
 // fromStatus reads a field of the status of an object of any kind, as the API server stores it. If the field is
 // missing, the target does not change.
 func fromStatus(o any, field string, to any) {

@@ -111,6 +111,8 @@ func (w *World) missing(mg resource.Managed) string {
 		return fmt.Sprintf("generation %d was observed instead of %d", observed, mg.GetGeneration())
 	case reconciling.Status == "True":
 		return "its condition Reconciling is still True" + explainCondition(reconciling)
+	case said.of("UpToDate").Status == "True" && showsDrift(mg):
+		return "its status still shows differences, although its condition UpToDate is True"
 	}
 
 	return ""

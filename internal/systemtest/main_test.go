@@ -25,9 +25,10 @@ import (
 
 // Shared by the tests of this package: the API server of the test run, with the kind installed.
 var (
-	config *rest.Config
-	scheme *runtime.Scheme
-	api    client.Client // with all permissions; its requests are not counted
+	config     *rest.Config
+	kubeconfig string // the path of the same as a file
+	scheme     *runtime.Scheme
+	api        client.Client // with all permissions; its requests are not counted
 )
 
 func TestMain(m *testing.M) {
@@ -46,6 +47,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer func() { _ = cluster.Stop() }()
+	kubeconfig = cluster.Kubeconfig
 	if config, err = cluster.RESTConfig(); err != nil {
 		return 1, err
 	}

@@ -27,7 +27,8 @@ import (
 // with the same meaning use Equal, and for fields that the external system omits use Default.
 //
 // The value of a field with the name of a secret, or with the option Sensitive, is in no path, value or error. The same
-// is true for a list that contains one. Paths and values are cleaned as by Clean. Their number is not limited.
+// is true for a list that contains one. Paths and values are cleaned as by Clean. Their number is not limited, but the
+// values of those after the first MaxFields may be "... (truncated)".
 //
 // An error means that an argument cannot be encoded as JSON, or is not an object, or that an option is not valid.
 func Between(desired, observed any, options ...Option) ([]commonv1.Difference, error) {

@@ -285,7 +285,7 @@ func TestBetweenBounds(t *testing.T) {
 	want := []commonv1.Difference{
 		diff("a", `"`+long[:240]+"... (truncated)", ""),
 		diff("b", `"\u001b[31m`+"\ufffd\ufffd"+`\n"`, ""),
-		{Path: long[:241] + "... (truncated)", Sensitive: true},
+		{Path: long[:49] + "... (truncated)", Sensitive: true},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want, +got:\n%s", d)

@@ -22,8 +22,18 @@ const (
 	// window is how much of a text is read. It exceeds MaxLength, so that a secret is found that begins before it.
 	window = 8 * MaxLength
 
-	// pathWindow is how much of a path is compared. The values of a difference with a longer path are not read.
+	// pathWindow is how much of a path is read. The values of a difference with a longer path are not read.
 	pathWindow = 2 * MaxLength
+
+	// longPath is how much is shown of a path that is longer than pathWindow. A mask reads eight times as much.
+	longPath = pathWindow / 8
+
+	// maxRead bounds how much of long values is read in total. It is enough for both values of 16 differences, which is
+	// how many a status shows.
+	maxRead = 16 * 2 * window
+
+	// unread stands for a value that is not read.
+	unread = "... (truncated)"
 )
 
 // A Masker removes known secrets from texts.
@@ -44,6 +54,9 @@ type Masker interface {
 // In paths and values, Clean masks the secrets that the mask knows, and texts that have the form of a secret. Line ends
 // and tabs become spaces. Other control characters, characters that cannot be printed and invalid UTF-8 are replaced by
 // U+FFFD. An empty path becomes ".". The mask may be nil.
+//
+// Clean shows what it finds in at most 128 KiB of paths and values, however long the list and its texts are. In a list
+// with more long values than that, the last ones are "... (truncated)". A path of more than 512 bytes is limited to 64.
 func Clean(list []commonv1.Difference, mask Masker) (fields []commonv1.Difference, more int) {
 	return cleaned(list, mask, MaxFields)
 }
@@ -54,8 +67,10 @@ func cleaned(list []commonv1.Difference, mask Masker, limit int) (fields []commo
 		mask = (*redact.Mask)(nil)
 	}
 	fields, paths := smallest(list, limit)
+	r := &reader{mask: mask, left: maxRead}
 	for i, d := range fields {
-		fields[i] = cleanedOne(d, mask)
+		r.beyond = i >= MaxFields
+		fields[i] = r.cleaned(d)
 	}
 	// Paths that differed may now be equal, and have another order.
 	fields = merged(fields)
@@ -78,14 +93,14 @@ func smallest(list []commonv1.Difference, limit int) (out []commonv1.Difference,
 	byPath := func(i int, path string) int { return strings.Compare(pathHead(kept[i]), path) }
 	for _, d := range list {
 		path := pathHead(d)
-		known[maphash.String(seed, path)] = struct{}{}
-		if len(kept) == limit && path > pathHead(kept[order[limit-1]]) {
+		at, exists := slices.BinarySearchFunc(order, path, byPath)
+		if exists {
+			kept[order[at]] = union(kept[order[at]], d)
 			continue
 		}
-		at, exists := slices.BinarySearchFunc(order, path, byPath)
+		known[maphash.String(seed, path)] = struct{}{}
 		switch {
-		case exists:
-			kept[order[at]] = union(kept[order[at]], d)
+		case at == limit:
 		case len(kept) < limit:
 			kept = append(kept, bounded(d))
 			order = slices.Insert(order, at, len(kept)-1)
@@ -134,12 +149,13 @@ func bounded(d commonv1.Difference) commonv1.Difference {
 	return d
 }
 
-// union returns the difference for a path that occurs twice. It does not depend on the order of the two.
+// union returns the difference for a path that occurs twice. It does not depend on the order of the two, whose paths
+// are equal within what is read of them.
 func union(a, b commonv1.Difference) commonv1.Difference {
 	a, b = bounded(a), bounded(b)
 	out := a
 	if cmp.Or(
-		strings.Compare(head(a.Path), head(b.Path)),
+		cmp.Compare(min(len(a.Path), pathWindow+1), min(len(b.Path), pathWindow+1)),
 		strings.Compare(head(a.Desired), head(b.Desired)), strings.Compare(head(a.Observed), head(b.Observed)),
 	) > 0 {
 		out = b
@@ -154,26 +170,47 @@ func union(a, b commonv1.Difference) commonv1.Difference {
 // head returns what is read of a text.
 func head(s string) string { return s[:min(len(s), window)] }
 
-// cleanedOne returns one difference without secrets, and bounded.
-func cleanedOne(d commonv1.Difference, mask Masker) commonv1.Difference {
+// A reader reads texts, and removes what must not be shown.
+type reader struct {
+	mask   Masker
+	left   int  // how many bytes of long values may still be read
+	beyond bool // short values count as long ones, because Clean would drop the difference
+}
+
+// cleaned returns one difference without secrets, and bounded.
+func (r *reader) cleaned(d commonv1.Difference) commonv1.Difference {
 	d.Sensitive = d.Sensitive || hasSecretName(d.Path)
-	if d.Path = text(d.Path, mask); d.Path == "" {
+	limit := MaxLength
+	if len(d.Path) > pathWindow {
+		limit = longPath
+	}
+	if d.Path = r.text(d.Path, limit); d.Path == "" {
 		d.Path = "."
 	}
 	if d.Sensitive {
 		d.Desired, d.Observed = "", ""
 		return d
 	}
-	d.Desired, d.Observed = text(d.Desired, mask), text(d.Observed, mask)
+	d.Desired, d.Observed = r.value(d.Desired), r.value(d.Observed)
 	return d
 }
 
-// text returns a path or value without secrets, on one line, and bounded.
-func text(s string, mask Masker) string {
+// value returns a value as text does. A long one is read only while there are bytes left.
+func (r *reader) value(s string) string {
+	if r.beyond || len(s) > MaxLength {
+		if r.left -= min(len(s), window); r.left < 0 {
+			return unread
+		}
+	}
+	return r.text(s, MaxLength)
+}
+
+// text returns a text without secrets, on one line, and bounded.
+func (r *reader) text(s string, limit int) string {
 	if s == "" {
 		return ""
 	}
-	s = mask.Long(s, MaxLength)
+	s = r.mask.Long(s, limit)
 	line := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -187,7 +224,7 @@ func text(s string, mask Masker) string {
 		return s
 	}
 	// On one line, a key can stand before another value, and the replacement is longer than some characters.
-	return mask.Long(line, MaxLength)
+	return r.mask.Long(line, limit)
 }
 
 // hasSecretName reports whether a path has the name of a secret. The path may have any form.

@@ -107,6 +107,43 @@ func TestCleanLongPaths(t *testing.T) {
 	}
 }
 
+// A countingMask counts how many texts and bytes Clean reads. A mask reads at most eight times its limit.
+type countingMask struct{ texts, bytes int }
+
+func (m *countingMask) Long(s string, limit int) string {
+	m.texts++
+	m.bytes += min(len(s), 8*limit)
+	return (*redact.Mask)(nil).Long(s, limit)
+}
+
+// TestCleanReadsLittle: how much Clean reads does not depend on the length of the list and of its texts.
+func TestCleanReadsLittle(t *testing.T) {
+	long := strings.Repeat("lorem ipsum ", 1000)
+	lists := map[string][]commonv1.Difference{"LongPaths": longPaths(true), "OnePath": longPaths(false)}
+	for i := range 10_000 {
+		path := fmt.Sprintf("field%05d", 10_000-i)
+		lists["Short"] = append(lists["Short"], diff(path, "1", "2"))
+		lists["Long"] = append(lists["Long"], diff(path, long, long))
+		lists["Lines"] = append(lists["Lines"], diff(path, strings.Repeat("a\n", 128), strings.Repeat("\x01", 85)))
+	}
+	lists["Few"] = lists["Long"][:MaxFields]
+	for name, list := range lists {
+		m := &countingMask{}
+		got, _ := Clean(list, m)
+		if most := 6 * MaxFields; m.texts > most || m.bytes > 128<<10 {
+			t.Errorf("%s: %d texts of %d bytes are read, want at most %d of 128 KiB", name, m.texts, m.bytes, most)
+		}
+		for i, d := range got {
+			if name == "Long" && (len(d.Desired) > len(unread)) != (i < 16) {
+				t.Errorf("%s: number %d is %q", name, i, d.Desired)
+			}
+			if name == "Lines" && (d.Desired == unread || d.Observed == unread) {
+				t.Errorf("%s: number %d is %q, %q", name, i, d.Desired, d.Observed)
+			}
+		}
+	}
+}
+
 // checkClean checks what holds for all cleaned differences.
 func checkClean(t *testing.T, list []commonv1.Difference) {
 	t.Helper()

@@ -54,6 +54,10 @@ type Event struct {
 	// Related is a second object that the event is about, such as a dependency. Only the newer event API has it. It may
 	// be nil.
 	Related runtime.Object
+
+	// Immediate means that a user waits for the event. A PacedRecorder sends it at once, and a ThrottledRecorder also if
+	// it is repeated.
+	Immediate bool
 }
 
 // Normal returns a normal event with alternating keys and values of

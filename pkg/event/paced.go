@@ -35,9 +35,9 @@ const maxWaiting = 10_000
 // Events beyond the rate are queued, and sent in order. While events are still recorded faster than the rate, queued
 // events are sent at a fifth of the rate. They are sent at the full rate if the queue has 5,000 events or more.
 //
-// Warnings are never queued, so they may be sent before earlier normal events of the same object. Events in the queue
-// are lost when the process ends or the recorder is stopped. A queued event holds only a reference to its object. Its
-// timestamp is the time when it is sent.
+// Warnings and immediate events are never queued, so they may be sent before earlier normal events of the same object.
+// Events in the queue are lost when the process ends or the recorder is stopped. A queued event holds only a reference
+// to its object. Its timestamp is the time when it is sent.
 //
 // A PacedRecorder has no goroutine to stop. It must be created by NewPacedRecorder, and may be used concurrently.
 type PacedRecorder struct {
@@ -112,7 +112,7 @@ type pacedEvent struct {
 
 // enqueue queues an event, unless it is to be sent at once. It reports whether it did.
 func (q *pacedQueue) enqueue(to Recorder, obj runtime.Object, e Event) bool {
-	if e.Type == TypeWarning {
+	if e.Type == TypeWarning || e.Immediate {
 		return false
 	}
 	q.mu.Lock()

@@ -61,7 +61,7 @@ func pod(i int) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: n, UID: "uid-n"}}
 }
 
-// TestPacedRecorder: normal events are sent at the rate, warnings at once.
+// TestPacedRecorder: normal events are sent at the rate, warnings and immediate events at once.
 func TestPacedRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &timedRecorder{began: time.Now()}

@@ -25,7 +25,7 @@ const maxRemembered = 1 << 17
 // ThrottledRecorder sends events to another recorder, and drops repeated events for a while, see WithMaxSilence. A
 // repeated event has the same object, type, reason, action, related object and message as an earlier event.
 // Annotations are not compared. After the silence the event is sent once more, to show that it still applies. An
-// event with another message is sent at once.
+// event with another message is sent at once, and an immediate event always.
 //
 // An object is identified by its UID, so a recreated object is a new object. An object without UID is identified by
 // its kind, namespace and name. Events about a value that is neither an object nor a reference are never dropped.
@@ -63,7 +63,7 @@ func NewThrottledRecorder(r Recorder, o ...ThrottleOption) *ThrottledRecorder {
 
 // Event sends the event unless it is repeated.
 func (r *ThrottledRecorder) Event(obj runtime.Object, e Event) {
-	if isNil(obj) || r.seen.isRepeat(obj, e) {
+	if isNil(obj) || !e.Immediate && r.seen.isRepeat(obj, e) {
 		return
 	}
 

@@ -74,6 +74,14 @@ func TestThrottledRecorder(t *testing.T) {
 				{after: time.Minute, obj: data, event: failed}},
 			want: []string{"Failed no disk"},
 		},
+		"Immediate": {
+			reason: "A user waits for an immediate event, and gets each.",
+			steps: []step{
+				{obj: data, event: Event{Type: TypeNormal, Reason: "Handled", Immediate: true}},
+				{obj: data, event: Event{Type: TypeNormal, Reason: "Handled", Immediate: true}},
+			},
+			want: []string{"Handled", "Handled"},
+		},
 		"StillHolds": {
 			reason: "After the silence it is sent once more, counted from when it was last sent.",
 			steps: []step{

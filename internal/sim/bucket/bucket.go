@@ -46,6 +46,7 @@ type Status struct {
 	commonv1.ConditionedStatus `json:",inline"`
 	commonv1.ObservedStatus    `json:",inline"`
 	commonv1.ConnectionStatus  `json:",inline"`
+	commonv1.DriftStatus       `json:",inline"`
 
 	ID   string `json:"id,omitempty"`
 	Size int64  `json:"size,omitempty"`
@@ -77,6 +78,12 @@ func (b *Bucket) GetConnectionDetailsHash() string { return b.Status.GetConnecti
 // SetConnectionDetailsHash sets the hash of the last published connection details.
 func (b *Bucket) SetConnectionDetailsHash(hash string) { b.Status.SetConnectionDetailsHash(hash) }
 
+// GetDrift returns in which fields the external resource differs.
+func (b *Bucket) GetDrift() *commonv1.Drift { return b.Status.GetDrift() }
+
+// SetDrift sets in which fields the external resource differs.
+func (b *Bucket) SetDrift(d *commonv1.Drift) { b.Status.SetDrift(d) }
+
 // GetWriteConnectionSecretToReference returns the reference to the Secret for connection details.
 func (b *Bucket) GetWriteConnectionSecretToReference() *commonv1.LocalSecretReference {
 	return b.Spec.WriteConnectionSecretToRef
@@ -87,6 +94,7 @@ func (b *Bucket) DeepCopyObject() runtime.Object {
 	out := *b
 	b.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	b.Status.ConditionedStatus.DeepCopyInto(&out.Status.ConditionedStatus)
+	b.Status.DriftStatus.DeepCopyInto(&out.Status.DriftStatus)
 	out.Spec.WriteConnectionSecretToRef = b.Spec.WriteConnectionSecretToRef.DeepCopy()
 	out.Spec.ParentRef = b.Spec.ParentRef.DeepCopy()
 	out.Spec.ParentSelector = b.Spec.ParentSelector.DeepCopy()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/objectstate"
 	"github.com/moorage-dev/moorage/internal/records"
+	"github.com/moorage-dev/moorage/internal/redact"
 	gates "github.com/moorage-dev/moorage/pkg/external/limit"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
@@ -49,8 +50,8 @@ func (r *Reconciler) time(i objectstate.Instant) time.Time {
 	return r.createdAt.Add(time.Duration(i))
 }
 
-// A coldState is the part of the state that is usually empty, and then takes no memory. Only an unhealthy object, or
-// an object with connection details, has one.
+// A coldState is the part of the state that is usually empty, and then takes no memory. See objectstate.Cold for the
+// objects that have one.
 type coldState struct {
 	objectstate.Cold
 
@@ -82,8 +83,9 @@ func (o *objectState) cancelReservation() {
 type objectMemory struct {
 	*records.Records[objectState]
 
-	unused  *sync.Pool // cold states that no object uses; see newObjectMemory
-	derived hashCache
+	unused   *sync.Pool // cold states that no object uses; see newObjectMemory
+	derived  hashCache
+	redacted redact.Cache // the texts of failures
 }
 
 // newObjectMemory returns an empty memory that calls forget for each state that it drops. The runtime refers to each

@@ -32,7 +32,8 @@ type pass struct {
 func (r *Reconciler) newPass(read resource.Managed, known *objectState) *pass {
 	p := &pass{}
 	p.object = r.objectOf(read, r.ownCopy(read), known)
-	p.policy, p.requested = r.checkPolicies(p.mg), request(p.mg)
+	p.policy = r.checkPolicies(p.mg)
+	p.noteRequest()
 	p.restore()
 	p.restored = p.takeOverMarks() || p.restored
 	retires := p.retires()
@@ -58,16 +59,6 @@ func (r *Reconciler) ownCopy(read resource.Managed) resource.Managed {
 func clone(mg resource.Managed) resource.Managed {
 	// a deep copy has the type of its original
 	return mg.DeepCopyObject().(resource.Managed)
-}
-
-// request returns the request for a reconcile that no pass has handled yet, or "".
-func request(mg resource.Managed) string {
-	token := mg.GetAnnotations()[meta.AnnotationKeyReconcileRequestedAt]
-	if r, ok := mg.(resource.ReconcileRequestee); ok && r.GetLastHandledReconcileAt() != token {
-		return token
-	}
-
-	return ""
 }
 
 // maxActions is the maximum number of actions in a pass. The tests of package lifecycle prove it.

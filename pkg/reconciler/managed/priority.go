@@ -61,7 +61,7 @@ func (p *object) userIntent() objectstate.UserIntent {
 // intentInStatus reports whether the status shows that all requests of the user were handled, so that they need not
 // be remembered.
 func (p *object) intentInStatus() bool {
-	return p.generationObserved(p.newest) && request(p.newest) == "" && !meta.WasDeleted(p.mg)
+	return p.generationObserved(p.newest) && p.request(p.newest) == "" && !meta.WasDeleted(p.mg)
 }
 
 // generationObserved reports whether the object, as read or answered, says that the generation of this pass was

@@ -79,7 +79,7 @@ func (p *journal) concealIn(read, mine []commonv1.Condition) {
 // masked.
 func (p *journal) mask() *redact.Mask {
 	if known := p.secrets.Len() + len(p.observedDetails); p.cachedMask == nil || p.cachedMaskInputs != known {
-		p.cachedMask, p.cachedMaskInputs = p.newMask(), known
+		p.cachedMask, p.cachedMaskInputs = p.newMask().WithCache(&p.r.objects.redacted), known
 	}
 
 	return p.cachedMask

@@ -159,15 +159,19 @@ func (p *object) handled() {
 	if g, ok := p.mg.(resource.GenerationObserver); ok {
 		g.SetObservedGeneration(p.generation)
 	}
-	if r, ok := p.mg.(resource.ReconcileRequestee); ok && p.requested != "" {
-		r.SetLastHandledReconcileAt(p.requested)
-		p.recordEvent(requestHandled(p.requested))
+	if p.requested == "" {
+		return
 	}
+	if r, ok := p.mg.(resource.ReconcileRequestee); ok {
+		r.SetLastHandledReconcileAt(p.requested)
+	}
+	p.recordEvent(requestHandled(p.requested))
 }
 
 // report emits the events of the pass, updates the memory of the object, and returns when the object is reconciled
 // again.
 func (p *pass) report(c lifecycle.Conclusion, e end) next {
+	p.settleRequest(c == lifecycle.Report && e.statusErr == nil)
 	switch c {
 	case lifecycle.Requeue:
 		return p.requeueLater(e.outcome)

@@ -8,9 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
-	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/logging"
-	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/explain"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
@@ -49,22 +47,6 @@ func logAdmission(log logging.Logger, of reconcile.Request, f lifecycle.AdmitFac
 
 func logReason(log logging.Logger, why explain.Reason) {
 	log.Debug("Decided", "action", why.Result, "because", why.String())
-}
-
-// maxRequest is the maximum length of a request that the event of its answer has as an annotation, in bytes. Requests
-// are usually times.
-const maxRequest = 253
-
-const textRequestHandled = "Handled the request for a reconcile"
-
-// requestHandled returns the event that answers a request for a reconcile.
-func requestHandled(requested string) event.Event {
-	e := event.Normal(reasonRequestHandled, textRequestHandled)
-	if len(requested) <= maxRequest {
-		e.Annotations = map[string]string{meta.AnnotationKeyReconcileRequestedAt: requested}
-	}
-
-	return e
 }
 
 // answerRequest completes the event that answers a request for a reconcile: how the pass ended, why, and when the next

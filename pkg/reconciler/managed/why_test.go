@@ -63,6 +63,7 @@ func TestARequestIsAnsweredWithTheReason(t *testing.T) {
 		"not MayUpdate). The next reconcile is in 1m0s. UpToDate: the external resource differs, and the management "+
 		"policy does not allow to change it; differs in sizeGiB.", meta.AnnotationKeyReconcileRequestedAt,
 		"2026-01-02T15:04:05Z")
+	want.Immediate = true
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -107,20 +108,6 @@ func TestAnswersToRequests(t *testing.T) {
 			change: func(g gallery) { g.annotate(meta.AnnotationKeyManagementPolicy, "unknown") },
 			want: "Reject. A policy has a value that is unknown or not supported, so the intent of the user is unknown: " +
 				"nothing is changed until it is corrected (case 8 of Admit: Invalid). The next reconcile is in ",
-		},
-		"the status cannot be written": {
-			change: func(g gallery) {
-				g.answer = func(_ context.Context, note string) error {
-					if strings.HasPrefix(note, "patch status") {
-						return errors.New("the API server is away")
-					}
-
-					return nil
-				}
-			},
-			want: "Keep. The resource is as desired: nothing is changed (case 4 of existing: Presence is Present, " +
-				"UpToDate). The reconcile is retried with backoff. cannot update managed resource status: " +
-				"the API server is away",
 		},
 		"the poll interval hook panics": {
 			options: []managed.ReconcilerOption{managed.WithPollIntervalHook(
