@@ -42,6 +42,7 @@ func (k *runner) runScenarios() {
 
 		return
 	}
+	began := time.Now()
 	var scenarios, restarts []passed
 	for i, sample := range k.suite.Samples {
 		for _, st := range k.scenarios() {
@@ -57,7 +58,7 @@ func (k *runner) runScenarios() {
 			}
 		}
 	}
-	if k.stopped() {
+	if k.noteTime("schedules without faults", began); k.stopped() {
 		k.note("faults were not tried: something is wrong without them")
 
 		return
@@ -110,6 +111,9 @@ func (k *runner) runRestarts(scenarios []passed) {
 
 // runFaults runs scenarios with each fault at each boundary.
 func (k *runner) runFaults(scenarios []passed) {
+	began := time.Now()
+	defer func() { k.noteTime("schedules with faults", began) }()
+	k.faultsUntil = began.Add(k.suite.Within)
 	for _, of := range scenarios {
 		failed := 0
 		for _, f := range of.FaultsAt(faultsAtReads, faultsAtWrites) {
@@ -130,7 +134,7 @@ func (k *runner) runFaults(scenarios []passed) {
 // leaveOut reports, and counts, that a schedule is left out: the time is over, or enough schedules of its scenario have
 // failed.
 func (k *runner) leaveOut(failed int) bool {
-	if time.Since(k.startTime) <= k.suite.Within && failed < maxFailuresPerScenario {
+	if time.Now().Before(k.faultsUntil) && failed < maxFailuresPerScenario {
 		return false
 	}
 	k.skipped++

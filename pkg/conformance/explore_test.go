@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moorage-dev/moorage/internal/sim"
 )
@@ -48,5 +49,16 @@ func TestEveryKindOfFault(t *testing.T) {
 		if strings.Contains(documented, "`"+string(kind)+"`:") != left {
 			t.Errorf("%s: left out %t, and the page says otherwise", kind, left)
 		}
+	}
+}
+
+// TestWithinBeginsWithFaults: what comes before the first schedule with a fault uses up none of the time of Within.
+func TestWithinBeginsWithFaults(t *testing.T) {
+	k := &runner{suite: Suite{Within: time.Hour}}
+	if k.runFaults(nil); k.leaveOut(0) {
+		t.Error("a schedule with a fault is left out, although Within is an hour and no schedule has run")
+	}
+	if !k.leaveOut(maxFailuresPerScenario) || k.skipped != 1 {
+		t.Error("a schedule is not left out, although enough of its scenario have failed")
 	}
 }

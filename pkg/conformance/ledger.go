@@ -36,6 +36,7 @@ type ledger struct {
 	adoptable          map[types.UID]string        // resources that objects may adopt
 	creator            types.UID                   // the object of the last Create
 	lastMutation       time.Time                   // time of the last mutation; real
+	slowest            time.Duration               // change by a direct call, until its effect showed; real
 	changes            int                         // number of changes of all resources
 	observeCount       int                         // number of Observe calls that returned
 	wanted             map[types.UID]wantedFields  // wanted state of the resource of an object
