@@ -332,6 +332,7 @@ func (k *runner) disturb(what string, begin func(context.Context) (func(context.
 
 	return func() {
 		k.ledger.wire.learning = true
+		defer k.ledger.wire.awaitPending(k.host)
 		if err := k.host.callProbeOnce("what "+what+" returned", heal); err != nil && !k.host.stopped() {
 			_ = k.host.giveUpProbe("what "+what+" returned fails: "+err.Error(), err)
 		}

@@ -156,13 +156,23 @@ func (w *wire) begin(h *host, name string) (end func()) {
 	}
 }
 
+// A requestTracker is an Interrupter that knows which requests the external system has not answered, such as a Proxy.
+type requestTracker interface {
+	pending() bool
+	noteUnanswered()
+}
+
+// tracksRequests reports whether it is known which requests the external system has not answered.
+func (w *wire) tracksRequests() bool {
+	_, tracks := w.interrupter.(requestTracker)
+
+	return tracks
+}
+
 // awaitPending waits until the external system has answered the requests that have outlived their call, so that their
 // effects are not attributed to the next call. It knows of them only with a FaultProxy. It waits in real time.
 func (w *wire) awaitPending(h *host) {
-	p, knows := w.interrupter.(interface {
-		pending() bool
-		noteUnanswered()
-	})
+	p, knows := w.interrupter.(requestTracker)
 	if !knows || w.interrupted || !p.pending() {
 		return
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestPatienceIsNotUsedUp: the suite does not wait for its whole patience, which is longer than any test, when nothing is
-// expected to happen. TestSettledCreate has the changes that come late.
+// TestPatienceIsNotUsedUp: the suite does not wait for its whole patience, which is longer than any test, when nothing
+// is expected to happen. TestSettledCreate has the changes that come late.
 func TestPatienceIsNotUsedUp(t *testing.T) {
 	s := lineSuite(t, func(*lineClient) {})
 	s.Within, s.Samples, s.Patience = time.Nanosecond, s.Samples[:1], time.Hour
