@@ -199,6 +199,9 @@ func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *fi
 			mutation.Name,
 			mg.GetName())
 	}
+	if failure := m.checkMutationDifferences(mg, mutation, o); failure != nil {
+		return failure
+	}
 	if failure := m.updateTo(mg, want, "was changed by "+mutation.Name); failure != nil {
 		return failure
 	}
@@ -247,6 +250,9 @@ func (m *directChecks) checkImmutable(mg resource.Managed, mutation Mutation) *f
 			mutation.Name, mg.GetName())
 	}
 	if err == nil {
+		if failure := m.checkMutationDifferences(mg, mutation, o); failure != nil {
+			return failure
+		}
 		err = m.callUpdate(mg)
 	}
 	switch {

@@ -24,13 +24,6 @@ type directChecks struct {
 	before   []string // the resources that are not of the suite
 }
 
-// timeDirectChecks runs the direct checks, and notes how long they took.
-func (k *runner) timeDirectChecks() {
-	began := time.Now()
-	defer func() { k.noteTime("direct checks", began) }()
-	k.runDirectChecks()
-}
-
 // runDirectChecks runs the direct checks for every sample, until one has a finding. Those that wait for the patience of
 // the suite come last.
 func (k *runner) runDirectChecks() {
@@ -357,8 +350,7 @@ func (m *directChecks) checkBroken() *finding {
 	return m.checkRecovered()
 }
 
-// checkRecovered checks that Observe succeeds again after the external system has
-// recovered.
+// checkRecovered checks that Observe succeeds again after the external system has recovered.
 func (m *directChecks) checkRecovered() *finding {
 	var err error
 	works := func() bool { _, err = m.observe(context.Background(), clone(m.mg)); return err == nil }

@@ -40,7 +40,9 @@ type ledger struct {
 	changes            int                         // number of changes of all resources
 	observeCount       int                         // number of Observe calls that returned
 	wanted             map[types.UID]wantedFields  // wanted state of the resource of an object
+	named              namedDifferences            // by the client
 	violate            func(property, text string) // records a violation
+	warn               func(text string)           // adds a warning to the log of Run
 	abort              func()                      // called when the suite was stopped
 }
 

@@ -92,7 +92,7 @@ func examine(t *testing.T, s Suite) *runner {
 	}
 	k.ledger = &ledger{
 		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe, k.suite.Patience), delay: k.suite.Delay,
-		violate: k.addFinding, abort: func() {},
+		violate: k.addFinding, warn: k.warnOnce, abort: func() {},
 	}
 	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.timeDirectChecks, k.runScenarios} {
 		if step(); k.stopped() {
@@ -134,6 +134,13 @@ func (k *runner) note(format string, args ...any) {
 // noteTime adds a line to the log of Run that says how long a part of the suite took.
 func (k *runner) noteTime(part string, began time.Time) {
 	k.note("%s took %s", part, time.Since(began).Round(100*time.Millisecond))
+}
+
+// timeDirectChecks runs the direct checks, and notes how long they took.
+func (k *runner) timeDirectChecks() {
+	began := time.Now()
+	defer func() { k.noteTime("direct checks", began) }()
+	k.runDirectChecks()
 }
 
 // warnOnce adds a warning to the log of Run, unless it is there already. A warning fails no test.
