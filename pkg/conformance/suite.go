@@ -81,8 +81,9 @@ type Suite struct {
 	CallTimeout time.Duration
 
 	// Within is the time during which the suite starts schedules with faults. It begins with the first schedule that
-	// injects a fault. The suite skips the remaining schedules, and reports their number. Interruptions between two
-	// requests of a call have this time once more. The default is half a minute.
+	// injects a fault. The suite skips the remaining schedules, and reports their number. Those that run are spread over
+	// all scenarios. Interruptions between two requests of a call have this time once more. The default is half a
+	// minute.
 	//
 	// Within does not limit the rest of the suite. Checks without a reconciler are limited by the number of samples,
 	// mutations and requests of a call. Schedules without faults are limited by the numbers of scenarios and samples. In
