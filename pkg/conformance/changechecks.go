@@ -199,9 +199,7 @@ func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *fi
 			mutation.Name,
 			mg.GetName())
 	}
-	if failure := m.checkMutationDifferences(mg, mutation, o); failure != nil {
-		return failure
-	}
+	m.reportLater(m.mutationDifferences(mg, mutation, o))
 	if failure := m.updateTo(mg, want, "was changed by "+mutation.Name); failure != nil {
 		return failure
 	}
@@ -250,9 +248,7 @@ func (m *directChecks) checkImmutable(mg resource.Managed, mutation Mutation) *f
 			mutation.Name, mg.GetName())
 	}
 	if err == nil {
-		if failure := m.checkMutationDifferences(mg, mutation, o); failure != nil {
-			return failure
-		}
+		m.reportLater(m.mutationDifferences(mg, mutation, o))
 		err = m.callUpdate(mg)
 	}
 	switch {

@@ -23,6 +23,7 @@ type namedDifferences struct {
 	any       bool            // an observation named a difference
 	missing   string          // about the first observation of a known difference that named none; or ""
 	passwords map[string]bool // connection details with the key of a secret
+	findings  findings        // about differences, which are reported last: others are graver
 }
 
 // leastSecret is the length of the shortest connection detail that is searched for. Shorter ones occur by chance.
@@ -53,7 +54,7 @@ func (t *recorder) judgeDifferences(mg resource.Managed, o managed.ExternalObser
 	}
 	t.named.any = true
 	if o.ResourceExists && o.ResourceUpToDate {
-		t.violate(namesDifferences, fmt.Sprintf("Observe of %s says that its resource is up to date, and that it differs "+
+		t.later(namesDifferences, fmt.Sprintf("Observe of %s says that its resource is up to date, and that it differs "+
 			"in %s: an object shows no difference while its resource is up to date, so return those that Update corrects, "+
 			"and report the resource as up to date if there are none", mg.GetUID(), pathsOf(o.Differences)))
 	}
@@ -74,13 +75,13 @@ func (t *recorder) judgeValues(mg resource.Managed, differences []commonv1.Diffe
 	for _, d := range differences {
 		switch {
 		case d.Path == "":
-			t.violate(namesDifferences, fmt.Sprintf("Observe of %s returns a difference without a Path", mg.GetUID()))
+			t.later(namesDifferences, fmt.Sprintf("Observe of %s returns a difference without a Path", mg.GetUID()))
 		case d.Sensitive:
 		case d.Desired == "" && d.Observed == "":
 			t.warn(fmt.Sprintf("the difference %q of %s has neither Desired nor Observed: users see that the field differs, "+
 				"and not how. Package difference sets both", d.Path, mg.GetName()))
 		case d.Desired == d.Observed && len(d.Desired) < fielddiff.MaxLength: // longer values may have been shortened
-			t.violate(namesDifferences, fmt.Sprintf("Observe of %s says that the desired and the observed value of %q are "+
+			t.later(namesDifferences, fmt.Sprintf("Observe of %s says that the desired and the observed value of %q are "+
 				"both %s: return the value of the spec as Desired, and that of the external system as Observed",
 				mg.GetUID(), d.Path, quoted(d.Desired)))
 		}
@@ -157,9 +158,20 @@ func withoutObserved(list []commonv1.Difference) []commonv1.Difference {
 	return out
 }
 
-// checkMutationDifferences checks the differences that Observe names after a mutation. The resource was up to date
-// before.
-func (m *directChecks) checkMutationDifferences(
+// laterFinding records a finding that is reported last, so that it does not keep the suite from a graver one.
+func (k *runner) laterFinding(property, text string) {
+	k.ledger.named.findings.add(finding{property: property, text: k.replaceUIDs(text), replay: k.schedule})
+}
+
+// reportLater records a finding about differences, unless it is nil.
+func (m *directChecks) reportLater(f *finding) {
+	if f != nil && !m.host.stopped() {
+		m.laterFinding(f.property, f.text)
+	}
+}
+
+// mutationDifferences checks the differences that Observe names after a mutation. The resource was up to date before.
+func (m *directChecks) mutationDifferences(
 	mg resource.Managed, mutation Mutation, o managed.ExternalObservation,
 ) *finding {
 	if failure := m.checkDifferences(mg, o, "the mutation "+mutation.Name); failure != nil || !isShown(o) ||

@@ -42,6 +42,7 @@ type ledger struct {
 	wanted             map[types.UID]wantedFields  // wanted state of the resource of an object
 	named              namedDifferences            // by the client
 	violate            func(property, text string) // records a violation
+	later              func(property, text string) // records a violation that is reported last
 	warn               func(text string)           // adds a warning to the log of Run
 	abort              func()                      // called when the suite was stopped
 }

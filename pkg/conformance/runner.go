@@ -92,7 +92,7 @@ func examine(t *testing.T, s Suite) *runner {
 	}
 	k.ledger = &ledger{
 		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe, k.suite.Patience), delay: k.suite.Delay,
-		violate: k.addFinding, warn: k.warnOnce, abort: func() {},
+		violate: k.addFinding, later: k.laterFinding, warn: k.warnOnce, abort: func() {},
 	}
 	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.timeDirectChecks, k.runScenarios} {
 		if step(); k.stopped() {
@@ -101,6 +101,9 @@ func examine(t *testing.T, s Suite) *runner {
 	}
 	if gone := k.host.stopReason.Load(); gone != nil && gone.property != environment {
 		k.addFinding(gone.property, gone.text)
+	}
+	for _, f := range k.ledger.named.findings.list {
+		k.findings.add(f)
 	}
 
 	return k
