@@ -199,6 +199,7 @@ func (m *directChecks) checkMutation(mg resource.Managed, mutation Mutation) *fi
 			mutation.Name,
 			mg.GetName())
 	}
+	m.reportLater(m.mutationDifferences(mg, mutation, o))
 	if failure := m.updateTo(mg, want, "was changed by "+mutation.Name); failure != nil {
 		return failure
 	}
@@ -247,6 +248,7 @@ func (m *directChecks) checkImmutable(mg resource.Managed, mutation Mutation) *f
 			mutation.Name, mg.GetName())
 	}
 	if err == nil {
+		m.reportLater(m.mutationDifferences(mg, mutation, o))
 		err = m.callUpdate(mg)
 	}
 	switch {
@@ -332,6 +334,7 @@ func (k *runner) disturb(what string, begin func(context.Context) (func(context.
 
 	return func() {
 		k.ledger.wire.learning = true
+		defer k.ledger.wire.awaitPending(k.host)
 		if err := k.host.callProbeOnce("what "+what+" returned", heal); err != nil && !k.host.stopped() {
 			_ = k.host.giveUpProbe("what "+what+" returned fails: "+err.Error(), err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
@@ -203,7 +204,7 @@ func (m *directChecks) await(mg resource.Managed, err error) error {
 
 // checkCreate checks that Create creates exactly one resource and sets the external name.
 func (m *directChecks) checkCreate() *finding {
-	chosen, before := meta.GetExternalName(m.mg), m.resourceIDs()
+	chosen, before, began := meta.GetExternalName(m.mg), m.resourceIDs(), time.Now()
 	if err := m.callCreate(m.mg, m.token); err != nil {
 		return m.finding("created-is-seen", "Create of %s fails: %v", m.mg.GetName(), err)
 	}
@@ -227,6 +228,7 @@ func (m *directChecks) checkCreate() *finding {
 
 		return len(made) > 0
 	})
+	m.ledger.noteChange(began)
 	switch {
 	case !listed:
 		if o, err := m.observe(context.Background(), m.mg); err == nil && o.ResourceExists {
@@ -283,6 +285,7 @@ func (m *directChecks) update(mg resource.Managed, want wantedFields, what strin
 	var o managed.ExternalObservation
 	for range 3 {
 		m.publishFirst(mg)
+		began := time.Now()
 		if err := m.callUpdate(mg); err != nil {
 			return m.finding("update-converges", "Update of %s fails: %v", mg.GetName(), err)
 		}
@@ -293,6 +296,8 @@ func (m *directChecks) update(mg resource.Managed, want wantedFields, what strin
 			return err == nil && o.ResourceExists && o.ResourceUpToDate
 		}
 		if m.eventually(upToDate) {
+			m.ledger.noteChange(began)
+
 			return nil
 		}
 	}
@@ -345,8 +350,7 @@ func (m *directChecks) checkBroken() *finding {
 	return m.checkRecovered()
 }
 
-// checkRecovered checks that Observe succeeds again after the external system has
-// recovered.
+// checkRecovered checks that Observe succeeds again after the external system has recovered.
 func (m *directChecks) checkRecovered() *finding {
 	var err error
 	works := func() bool { _, err = m.observe(context.Background(), clone(m.mg)); return err == nil }
@@ -361,6 +365,7 @@ func (m *directChecks) checkRecovered() *finding {
 // checkDelete checks that Delete removes the resource and that a second Delete succeeds.
 func (m *directChecks) checkDelete() *finding {
 	setDeleted(m.mg)
+	began := time.Now()
 	if err := m.callDelete(m.mg); err != nil {
 		return m.finding("deleted-is-gone", "Delete of %s fails: %v", m.mg.GetName(), err)
 	}
@@ -386,6 +391,7 @@ func (m *directChecks) checkDelete() *finding {
 			m.mg.GetName(),
 			meta.GetExternalName(m.mg))
 	}
+	m.ledger.noteChange(began)
 	if err := m.callDelete(m.mg); err != nil {
 		return m.finding("delete-is-idempotent", "a second Delete of %s fails: %v", m.mg.GetName(), err)
 	}

@@ -33,6 +33,7 @@ func (m *directChecks) checkDrift() *finding {
 		return m.finding("converges", "after Probe.Drift has changed the resource of %s, Observe says %s: compare what "+
 			"exists with the spec", m.mg.GetName(), describeObservation(o, err))
 	}
+	m.reportLater(m.checkDifferences(m.mg, o, "Probe.Drift"))
 
 	return m.updateTo(m.mg, m.wantedState(m.sample, nil), "was changed by Probe.Drift")
 }

@@ -42,6 +42,7 @@ func (k *runner) runScenarios() {
 
 		return
 	}
+	began := time.Now()
 	var scenarios, restarts []passed
 	for i, sample := range k.suite.Samples {
 		for _, st := range k.scenarios() {
@@ -57,7 +58,7 @@ func (k *runner) runScenarios() {
 			}
 		}
 	}
-	if k.stopped() {
+	if k.noteTime("schedules without faults", began); k.stopped() {
 		k.note("faults were not tried: something is wrong without them")
 
 		return
@@ -108,29 +109,69 @@ func (k *runner) runRestarts(scenarios []passed) {
 	}
 }
 
+// A faulted is a scenario with a fault at a boundary.
+type faulted struct {
+	passed
+
+	fault sim.Fault
+}
+
 // runFaults runs scenarios with each fault at each boundary.
 func (k *runner) runFaults(scenarios []passed) {
+	var all []faulted
 	for _, of := range scenarios {
-		failed := 0
 		for _, f := range of.FaultsAt(faultsAtReads, faultsAtWrites) {
-			if f.Kind == sim.AbsentLive && of.neverObserved || k.leaveOut(failed) {
-				continue
-			}
-			r := k.runAndCollect(of.scenario, k.suite.Samples[0], []sim.Fault{f}, nil)
-			if len(r.Violations) > 0 {
-				failed++
-			}
-			if k.host.stopped() {
-				return
+			if f.Kind != sim.AbsentLive || !of.neverObserved {
+				all = append(all, faulted{of, f})
 			}
 		}
 	}
+	began, failed := time.Now(), map[string]int{}
+	defer func() { k.noteTime("schedules with faults", began) }()
+	k.faultsUntil = began.Add(k.suite.Within)
+	for _, at := range spread(len(all)) {
+		of := all[at]
+		if k.leaveOut(failed[of.name]) {
+			continue
+		}
+		if r := k.runAndCollect(of.scenario, k.suite.Samples[0], []sim.Fault{of.fault}, nil); len(r.Violations) > 0 {
+			failed[of.name]++
+		}
+		if k.host.stopped() {
+			return
+		}
+	}
+}
+
+// spread returns the numbers below n in an order of which each first part is spread evenly: if there is no time for all
+// schedules, those that run are of all scenarios, and of their begin, middle and end.
+func spread(n int) []int {
+	const goldenRatio = 0.618
+	step := int(float64(n) * goldenRatio)
+	for divisor(step, n) > 1 {
+		step++
+	}
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i * step % n
+	}
+
+	return out
+}
+
+// divisor returns the greatest common divisor. Of 0 and a number it is the number.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+
+	return a
 }
 
 // leaveOut reports, and counts, that a schedule is left out: the time is over, or enough schedules of its scenario have
 // failed.
 func (k *runner) leaveOut(failed int) bool {
-	if time.Since(k.startTime) <= k.suite.Within && failed < maxFailuresPerScenario {
+	if time.Now().Before(k.faultsUntil) && failed < maxFailuresPerScenario {
 		return false
 	}
 	k.skipped++

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moorage-dev/moorage/internal/sim"
 )
@@ -47,6 +48,39 @@ func TestEveryKindOfFault(t *testing.T) {
 		}
 		if strings.Contains(documented, "`"+string(kind)+"`:") != left {
 			t.Errorf("%s: left out %t, and the page says otherwise", kind, left)
+		}
+	}
+}
+
+// TestWithinBeginsWithFaults: what comes before the first schedule with a fault uses up none of the time of Within.
+func TestWithinBeginsWithFaults(t *testing.T) {
+	k := &runner{suite: Suite{Within: time.Hour}}
+	if k.runFaults(nil); k.leaveOut(0) {
+		t.Error("a schedule with a fault is left out, although Within is an hour and no schedule has run")
+	}
+	if !k.leaveOut(maxFailuresPerScenario) || k.skipped != 1 {
+		t.Error("a schedule is not left out, although enough of its scenario have failed")
+	}
+}
+
+// TestSpread: each number occurs once, and each first part is spread evenly.
+func TestSpread(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 10, 89, 1000, 1929} {
+		order := spread(n)
+		if sorted := slices.Sorted(slices.Values(order)); len(slices.Compact(sorted)) != n || n > 0 && sorted[n-1] != n-1 {
+			t.Errorf("%d: not each number occurs once: %v", n, order)
+		}
+		if n < 100 {
+			continue
+		}
+		tenths := map[int]int{}
+		for _, i := range order[:100] {
+			tenths[i*10/n]++
+		}
+		for tenth := range 10 {
+			if tenths[tenth] < 7 || tenths[tenth] > 13 {
+				t.Errorf("%d: %d of the first 100 numbers are in tenth %d", n, tenths[tenth], tenth)
+			}
 		}
 	}
 }

@@ -23,7 +23,8 @@ import (
 // belongs to the next exchange of its connection, unless an interruption begins in between. The proxy cannot see which
 // data expects an answer. So after a call the suite waits up to Suite.Patience for outstanding answers. Once the server
 // has left data unanswered for that long, the suite waits only several times as long as the slowest answer so far took.
-// With such a server, a change by a request that outlives its call may be attributed to the next call.
+// With such a server, a change by a request that outlives its call may be attributed to the next call. When the proxy
+// resets the connection of a client, the server keeps its end until it has answered what it has received.
 type Proxy struct {
 	listener net.Listener
 	network  string
@@ -32,6 +33,7 @@ type Proxy struct {
 
 	mu        sync.Mutex
 	links     map[*link]bool
+	draining  map[*link]bool // links without a client, whose server may still answer
 	state     wireState
 	delay     time.Duration
 	exchanges int // that were answered
@@ -57,6 +59,7 @@ const (
 type link struct {
 	client, server net.Conn
 	asking         bool      // the client has sent data, and the server none after it
+	forwarded      bool      // the server has got data that it has not answered
 	asked          time.Time // when the client last sent data
 	arming         int       // the interruption that was armed when it began to ask
 }
@@ -65,7 +68,7 @@ type link struct {
 // host:port, or the path of a Unix socket. The server must be running: otherwise FaultProxy fails the test.
 func FaultProxy(t testing.TB, address string) *Proxy {
 	t.Helper()
-	p := &Proxy{network: "tcp", server: address, links: map[*link]bool{}}
+	p := &Proxy{network: "tcp", server: address, links: map[*link]bool{}, draining: map[*link]bool{}}
 	if strings.HasPrefix(address, "/") {
 		p.network = "unix"
 	}
@@ -130,9 +133,11 @@ const (
 func (p *Proxy) pending() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.links {
-		if l.asking && (!p.oneWay || time.Since(l.asked) < p.answerTime()) {
-			return true
+	for _, links := range []map[*link]bool{p.links, p.draining} {
+		for l := range links {
+			if l.asking && (!p.oneWay || time.Since(l.asked) < p.answerTime()) {
+				return true
+			}
 		}
 	}
 
@@ -192,10 +197,15 @@ func (p *Proxy) end(context.Context) error {
 	return nil
 }
 
-// resetAll resets all connections. The caller holds the lock.
+// resetAll resets all connections of clients. The server keeps its end of a connection until it has answered what it
+// has received: then it is known when a request that has outlived its call has ended. The caller holds the lock.
 func (p *Proxy) resetAll() {
 	for l := range p.links {
-		l.reset()
+		if l.reset(); l.asking && l.forwarded {
+			p.draining[l] = true
+		} else {
+			l.closeServer()
+		}
 	}
 	clear(p.links)
 }
@@ -206,6 +216,9 @@ func (p *Proxy) close() {
 	p.mu.Lock()
 	p.closed = true
 	p.resetAll()
+	for l := range p.draining {
+		l.closeServer()
+	}
 	p.mu.Unlock()
 	p.group.Wait()
 }
@@ -275,10 +288,9 @@ func (p *Proxy) leave(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = l.client.Close()
-	if l.server != nil {
-		_ = l.server.Close()
-	}
+	l.closeServer()
 	delete(p.links, l)
+	delete(p.draining, l)
 }
 
 // request decides whether data of the client passes to the server.
@@ -292,8 +304,10 @@ func (p *Proxy) request(l *link) bool {
 		}
 	}
 	l.asking, l.asked = true, time.Now()
+	passes := p.state == passing || p.state == silent
+	l.forwarded = l.forwarded || passes
 
-	return p.state == passing || p.state == silent
+	return passes
 }
 
 // answer decides whether data of the server passes to the client.
@@ -307,9 +321,9 @@ func (p *Proxy) answer(l *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.asking {
-		l.asking, p.slowest = false, max(p.slowest, time.Since(l.asked))
+		l.asking, l.forwarded, p.slowest = false, false, max(p.slowest, time.Since(l.asked))
 		p.exchanges++
-		if l.arming == p.arming { // the answer to an earlier request belongs to an earlier call
+		if l.arming == p.arming && !p.draining[l] { // the answer to an earlier request belongs to an earlier call
 			p.since++
 			if p.armed.Exchange > 0 && !p.armed.Answered && p.since >= p.armed.Exchange {
 				p.interrupt()
@@ -317,7 +331,7 @@ func (p *Proxy) answer(l *link) bool {
 		}
 	}
 
-	return p.state == passing
+	return p.state == passing && !p.draining[l]
 }
 
 // interrupt starts the effect of the armed interruption. The caller holds the lock.
@@ -348,12 +362,16 @@ func pass(to, from net.Conn, passes func() bool) {
 	}
 }
 
-// reset closes both connections, the one to the client with a reset.
+// reset resets the connection to the client.
 func (l *link) reset() {
 	if c, ok := l.client.(*net.TCPConn); ok {
 		_ = c.SetLinger(0)
 	}
 	_ = l.client.Close()
+}
+
+// closeServer closes the connection to the server.
+func (l *link) closeServer() {
 	if l.server != nil {
 		_ = l.server.Close()
 	}

@@ -213,3 +213,59 @@ func TestPendingOneWayMessages(t *testing.T) {
 		t.Error(h.stopReason.Load())
 	}
 }
+
+// TestPendingAfterReset: a request that the server processes while the connection of its client is reset is pending
+// until the server has answered it. The answer belongs to no later exchange.
+func TestPendingAfterReset(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	begun, release := make(chan struct{}), make(chan struct{})
+	go func() {
+		conn, err := l.Accept()
+		for err == nil { // the first connection is that of FaultProxy, and has no data
+			if lines := bufio.NewScanner(conn); lines.Scan() {
+				close(begun)
+				<-release
+				_, _ = fmt.Fprintln(conn, "OK")
+				_ = conn.Close()
+			}
+			conn, err = l.Accept()
+		}
+	}()
+	p := FaultProxy(t, l.Addr().String())
+	client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if _, err := fmt.Fprintln(client, "GET"); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	mend, _ := p.Break(t.Context()) // it returns no error
+	if bufio.NewScanner(client).Scan() {
+		t.Error("the client gets an answer over a connection that was reset")
+	}
+	if err := mend(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !p.pending() {
+		t.Error("the server still processes a request, and none is pending")
+	}
+	end, _ := p.Interrupt(t.Context(), Interruption{Exchange: 1}) // it returns no error
+	close(release)
+	for p.pending() {
+		runtime.Gosched()
+	}
+	p.mu.Lock()
+	if p.state != passing {
+		t.Error("the answer to a request of before is taken for the exchange that is interrupted")
+	}
+	p.mu.Unlock()
+	if err := end(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

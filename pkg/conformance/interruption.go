@@ -156,13 +156,23 @@ func (w *wire) begin(h *host, name string) (end func()) {
 	}
 }
 
+// A requestTracker is an Interrupter that knows which requests the external system has not answered, such as a Proxy.
+type requestTracker interface {
+	pending() bool
+	noteUnanswered()
+}
+
+// tracksRequests reports whether it is known which requests the external system has not answered.
+func (w *wire) tracksRequests() bool {
+	_, tracks := w.interrupter.(requestTracker)
+
+	return tracks
+}
+
 // awaitPending waits until the external system has answered the requests that have outlived their call, so that their
 // effects are not attributed to the next call. It knows of them only with a FaultProxy. It waits in real time.
 func (w *wire) awaitPending(h *host) {
-	p, knows := w.interrupter.(interface {
-		pending() bool
-		noteUnanswered()
-	})
+	p, knows := w.interrupter.(requestTracker)
 	if !knows || w.interrupted || !p.pending() {
 		return
 	}
@@ -253,9 +263,9 @@ func (k *runner) runInterrupted(scenarios []passed) {
 	if k.ledger.wire.interrupter == nil {
 		return
 	}
-	began := k.startTime
-	k.startTime = time.Now() // they are few: what came before must not use up their time
-	defer func() { k.startTime = began }()
+	began := time.Now()
+	defer func() { k.noteTime("interruptions of calls", began) }()
+	k.faultsUntil = began.Add(k.suite.Within)
 	for _, of := range scenarios {
 		at := callAt{map[string]string{"create": "Create", "delete": "Delete"}[of.name], 1}
 		if strings.HasPrefix(of.name, "update-") {
@@ -309,7 +319,7 @@ func (m *directChecks) checkHanging(name string, n int) *finding {
 	if call == nil {
 		return nil
 	}
-	end := m.hang(n)
+	end, before := m.hang(n), m.ledger.changes
 	err := call()
 	end()
 	if m.host.stopped() {
@@ -318,8 +328,12 @@ func (m *directChecks) checkHanging(name string, n int) *finding {
 	if failure := m.checkRecovered(); failure != nil { // a pool may have connections that were reset
 		return failure
 	}
-	if err != nil { // the external system may finish what it was asked for: that is no effect of the next call
-		m.eventually(func() bool { return !m.ledger.refresh(mg.GetUID()).empty() })
+	if err != nil && name != "Observe" { // the external system may finish the change: that is no effect of the next call
+		m.settle(mg, func() bool {
+			m.ledger.refresh(mg.GetUID())
+
+			return m.ledger.changes != before
+		})
 	}
 	if m.host.stopped() || err != nil || name == "Observe" {
 		return nil

@@ -36,10 +36,14 @@ type ledger struct {
 	adoptable          map[types.UID]string        // resources that objects may adopt
 	creator            types.UID                   // the object of the last Create
 	lastMutation       time.Time                   // time of the last mutation; real
+	slowest            time.Duration               // change by a direct call, until its effect showed; real
 	changes            int                         // number of changes of all resources
 	observeCount       int                         // number of Observe calls that returned
 	wanted             map[types.UID]wantedFields  // wanted state of the resource of an object
+	named              namedDifferences            // by the client
 	violate            func(property, text string) // records a violation
+	later              func(property, text string) // records a violation that is reported last
+	warn               func(text string)           // adds a warning to the log of Run
 	abort              func()                      // called when the suite was stopped
 }
 

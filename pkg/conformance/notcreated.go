@@ -68,7 +68,7 @@ func (m *directChecks) checkCreateError(ctx context.Context, before []string, wh
 	}
 	hides := !isNotCreated(err) && m.isTakenForFailure(err)
 	// a resource that is made late must not be attributed to the next call
-	exists := err != nil && m.eventually(made)
+	exists := err != nil && m.settle(mg, made)
 	var failure *finding
 	if exists && (isNotCreated(err) || hides) && !m.eventually(func() bool { return !made() }) {
 		switch {

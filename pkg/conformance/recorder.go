@@ -257,6 +257,7 @@ func (c *client) Observe(ctx context.Context, mg resource.Managed) (managed.Exte
 		return managed.ExternalObservation{}, err
 	}
 	c.recorder.judgeDetails(mg, o.ConnectionDetails)
+	c.recorder.judgeDifferences(mg, o)
 	if p := c.recorder.publisher; p != nil {
 		if err := p.publish(mg, o); err != nil {
 			_ = c.recorder.host.giveUp("suite-is-complete", "cannot publish connection details: "+err.Error())

@@ -63,7 +63,7 @@ type runner struct {
 	initialState map[string]wantedFields // by sample: the state after its creation
 	schedule     string                  // that is being run
 	cut          *cut                    // of the schedule, or nil
-	startTime    time.Time
+	faultsUntil  time.Time               // when no more schedules with faults are started
 
 	schedulesRun, boundaries, skipped int
 	notes                             []string
@@ -74,7 +74,7 @@ func examine(t *testing.T, s Suite) *runner {
 	t.Helper()
 	k := &runner{
 		t: t, suite: s.withDefaults(), names: map[types.UID]string{}, salt: rand.Uint32(),
-		initialState: map[string]wantedFields{}, startTime: time.Now(), simulator: sim.New(),
+		initialState: map[string]wantedFields{}, simulator: sim.New(),
 	}
 	for _, problem := range s.problems() {
 		k.addFinding("suite-is-complete", problem)
@@ -92,15 +92,18 @@ func examine(t *testing.T, s Suite) *runner {
 	}
 	k.ledger = &ledger{
 		host: k.host, probe: k.suite.Probe, wire: newWire(k.suite.Probe, k.suite.Patience), delay: k.suite.Delay,
-		violate: k.addFinding, abort: func() {},
+		violate: k.addFinding, later: k.laterFinding, warn: k.warnOnce, abort: func() {},
 	}
-	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.runDirectChecks, k.runScenarios} {
+	for _, step := range []func(){k.checkMutations, k.inspectBefore, k.timeDirectChecks, k.runScenarios} {
 		if step(); k.stopped() {
 			break
 		}
 	}
 	if gone := k.host.stopReason.Load(); gone != nil && gone.property != environment {
 		k.addFinding(gone.property, gone.text)
+	}
+	for _, f := range k.ledger.named.findings.list {
+		k.findings.add(f)
 	}
 
 	return k
@@ -129,6 +132,18 @@ func (k *runner) addFinding(property, text string) {
 // note adds a line to the log of Run.
 func (k *runner) note(format string, args ...any) {
 	k.notes = append(k.notes, fmt.Sprintf(format, args...))
+}
+
+// noteTime adds a line to the log of Run that says how long a part of the suite took.
+func (k *runner) noteTime(part string, began time.Time) {
+	k.note("%s took %s", part, time.Since(began).Round(100*time.Millisecond))
+}
+
+// timeDirectChecks runs the direct checks, and notes how long they took.
+func (k *runner) timeDirectChecks() {
+	began := time.Now()
+	defer func() { k.noteTime("direct checks", began) }()
+	k.runDirectChecks()
 }
 
 // warnOnce adds a warning to the log of Run, unless it is there already. A warning fails no test.
@@ -276,13 +291,16 @@ func (k *runner) cleanUp(before []string) {
 }
 
 // eventually reports whether the function is returns true within the patience of the suite.
-func (k *runner) eventually(is func() bool) bool {
+func (k *runner) eventually(is func() bool) bool { return k.during(k.suite.Patience+k.suite.Delay, is) }
+
+// during reports whether the function is returns true within a time.
+func (k *runner) during(limit time.Duration, is func() bool) bool {
 	began := time.Now()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 80*time.Millisecond) {
 		if is() {
 			return true
 		}
-		if k.host.stopped() || time.Since(began) > k.suite.Patience+k.suite.Delay {
+		if k.host.stopped() || time.Since(began) > limit {
 			return false
 		}
 		<-time.After(pause)

@@ -71,16 +71,23 @@ type Suite struct {
 	Delay time.Duration
 
 	// Patience is the maximum real time in which the external system makes a resource ready or deletes it. The default is
-	// half a second. The suite waits only while the state is not as expected.
+	// half a second. The suite waits only while the state is not as expected. After a call that has failed, the suite
+	// waits for a change that usually does not come: then it waits eight times as long as the slowest change of its
+	// direct calls so far, but at least half a second, and at most Patience.
 	Patience time.Duration
 
 	// CallTimeout is the deadline of each call of the client and of the probe. The suite stops if a call takes twice as
 	// long. The default is five seconds.
 	CallTimeout time.Duration
 
-	// Within is the time, from the begin of the suite, during which the suite starts schedules with faults. The suite
-	// skips the remaining schedules, and reports their number. Interruptions between two requests of a call have this
-	// time once more, and checks without a reconciler are not limited by it. The default is half a minute.
+	// Within is the time during which the suite starts schedules with faults. It begins with the first schedule that
+	// injects a fault. The suite skips the remaining schedules, and reports their number. Those that run are spread over
+	// all scenarios. Interruptions between two requests of a call have this time once more. The default is half a
+	// minute.
+	//
+	// Within does not limit the rest of the suite. Checks without a reconciler are limited by the number of samples,
+	// mutations and requests of a call. Schedules without faults are limited by the numbers of scenarios and samples. In
+	// both, CallTimeout limits each call, and Patience limits each wait. The log says how long each part took.
 	Within time.Duration
 
 	// Server returns a client of a new, empty API server for each schedule. The default is a simulated API server. If the

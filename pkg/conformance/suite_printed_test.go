@@ -22,6 +22,7 @@ var unsettled = []struct {
 	{regexp.MustCompile(`(?m)^( +)\w+\.go:\d+: `), "$1"},
 	{regexp.MustCompile(` \(\d+\.\d+s\)`), ""},
 	{regexp.MustCompile(`(schedules|boundaries|left out): \d+`), "$1: N"},
+	{regexp.MustCompile(` took \d\S*s\n`), " took T\n"},
 }
 
 // TestPrinted compares the output for authors with files of testdata: the names of the subtests,

@@ -1,0 +1,52 @@
+package conformance
+
+import (
+	"context"
+	"time"
+
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// leastSettle is the shortest time in which the external system is given the opportunity to make a change that its
+// caller no longer waits for.
+const leastSettle = 500 * time.Millisecond
+
+// settleTime returns how long the suite waits for a change that may come after its call has failed, and usually does
+// not come. The patience of the suite is too long for that: it is set for the slowest change on the slowest machine.
+// The time is several times that of the slowest change that the direct checks have seen, see noteChange. It is at least
+// leastSettle, and at most the patience of the suite.
+func (k *runner) settleTime() time.Duration {
+	return k.suite.Delay + min(max(leastSettle, timesSlowest*k.ledger.slowest), k.suite.Patience)
+}
+
+// noteChange notes how long a change took that shows in the external system now, and whose call began at a time. If it
+// is known when the external system has answered a request, only the time after the call counts.
+func (l *ledger) noteChange(began time.Time) {
+	if l.wire.tracksRequests() {
+		began = l.lastMutation
+	}
+	l.slowest = max(l.slowest, time.Since(began))
+}
+
+// settle waits until the function is returns true, but at most for the settle time. It reports whether is returned
+// true. The time begins when the external system has answered the requests that are known to be outstanding, and
+// Observe of mg succeeds again: a client may send a request again once it is connected.
+func (m *directChecks) settle(mg resource.Managed, is func() bool) bool {
+	m.ledger.wire.awaitPending(m.host)
+	m.eventually(func() bool { return is() || m.works(mg) })
+
+	return m.during(m.settleTime(), is)
+}
+
+// works reports whether Observe succeeds. Other checks judge the call.
+func (m *directChecks) works(mg resource.Managed) bool {
+	return m.host.call(context.Background(), "Observe of "+string(mg.GetUID()), func(ctx context.Context) error {
+		mg := clone(mg)
+		c, err := m.recorder.connecter.Connect(ctx, mg)
+		if err == nil && !isNil(c) {
+			_, err = c.Observe(ctx, mg)
+		}
+
+		return err
+	}) == nil
+}
