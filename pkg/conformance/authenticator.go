@@ -124,6 +124,7 @@ func maskDetails(text string, secret *corev1.Secret) string {
 
 // Settle waits until every object is in its desired state. Then an application logs in with each connection Secret.
 func (t *scenarioRun) Settle() {
+	t.lastWait = time.Time{}
 	t.World.Settle()
 	if mg := t.Get(t.key); mg != nil && secretOf(mg) != "" {
 		secret, err := t.readSecret(mg)
@@ -159,3 +160,27 @@ func (t *scenarioRun) checkLogin(key types.NamespacedName) {
 	t.Violate("details-work", fmt.Sprintf("%s is Ready, and %s. Publish a credential before it is set, and keep none "+
 		"only in the memory of the process", key.Name, why))
 }
+
+// checkFirstLogin checks, without faults, that an application can log in once an object is Ready for the first time and
+// the provider waits for its next poll. The external system has the patience of the suite for that. The provider
+// gets no pass meanwhile: if the details work only after one, it was not time that made them work.
+func (t *scenarioRun) checkFirstLogin() {
+	if _, ok := t.suite.Probe.(Authenticator); !ok || t.disturbs {
+		return
+	}
+	t.lastWait = time.Time{}
+	t.World.Settle()
+	t.Live(beforePoll)
+	why := t.loginProblemOf(t.key)
+	for why != "" && t.waitWithinPatience() {
+		why = t.loginProblemOf(t.key)
+	}
+	if why != "" && !t.host.stopped() {
+		t.Violate("details-work", fmt.Sprintf("%s is Ready for the first time, the provider waits for its next poll, and "+
+			"%s. Report Ready only after the published details work", t.key.Name, why))
+	}
+}
+
+// beforePoll is the virtual time in which the passes are made that follow a creation at once. It is shorter than a
+// poll interval.
+const beforePoll = 10 * time.Second

@@ -70,10 +70,12 @@ type accountConnecter struct {
 	forgets      bool // a new password is only in memory until it is published, after it was set
 	mistakes     bool // another password is set than the one that is published
 	once         bool // only Create knows the password, as if the external system had generated it
+	hesitates    bool // the first observations take a password that is not set for one that works
 
 	mu   *sync.Mutex
 	made map[types.UID]string
 	seen map[types.UID]bool // a Secret
+	held map[types.UID]int  // observations
 }
 
 // An accountClient is the client for one object.
@@ -161,7 +163,7 @@ func (c *accountClient) Observe(ctx context.Context, mg resource.Managed) (manag
 		o.ResourceUpToDate = false
 	case c.of.forgets && c.password == "": // nothing to publish
 	default:
-		o.ResourceUpToDate = o.ResourceUpToDate && c.of.password(name) == c.set()
+		o.ResourceUpToDate = o.ResourceUpToDate && (c.of.password(name) == c.set() || c.hesitates(mg))
 		if c.silent {
 			break
 		}
@@ -169,6 +171,15 @@ func (c *accountClient) Observe(ctx context.Context, mg resource.Managed) (manag
 	}
 
 	return o, nil
+}
+
+// hesitates reports whether the client takes a password that is not set for one that works.
+func (c *accountClient) hesitates(mg resource.Managed) bool {
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.of.held[mg.GetUID()]++
+
+	return c.of.hesitates && c.of.held[mg.GetUID()] < 5 && c.of.password(meta.GetExternalName(mg)) == ""
 }
 
 // Update sets the password.
@@ -216,7 +227,7 @@ func accounts(t *testing.T, change func(*accountConnecter)) Suite {
 	s.NewConnecterWithReader = func(secrets ctrlclient.Reader) managed.ExternalConnecter {
 		c := &accountConnecter{
 			accountService: service, secrets: secrets, mu: &sync.Mutex{}, made: map[types.UID]string{},
-			seen: map[types.UID]bool{},
+			seen: map[types.UID]bool{}, held: map[types.UID]int{},
 		}
 		change(c)
 
@@ -242,6 +253,8 @@ func TestPublishedPasswordsWork(t *testing.T) {
 			`an application cannot log in with its connection Secret vol-connection: the password "<password>" is wrong`},
 		"Forgets": {func(c *accountConnecter) { c.forgets = true }, time.Nanosecond,
 			"its connection Secret vol-connection does not exist"},
+		"Hesitates": {func(c *accountConnecter) { c.hesitates = true }, time.Nanosecond,
+			"vol is Ready for the first time, the provider waits for its next poll, and an application cannot log in"},
 		"Trusts": {func(c *accountConnecter) { c.trusts = true }, time.Nanosecond,
 			"its connection Secret vol-connection does not exist"},
 	} {

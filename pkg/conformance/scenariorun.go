@@ -23,6 +23,7 @@ func (t *scenarioRun) restAfterDoubt() {
 // create runs the scenario "create".
 func (t *scenarioRun) create() {
 	t.createObject()
+	t.checkFirstLogin()
 	t.Settle()
 	t.restAfterDoubt()
 }

@@ -42,8 +42,10 @@ type scenarioRun struct {
 	key          types.NamespacedName
 	uid          types.UID
 	patienceUsed time.Duration
+	lastWait     time.Time // the end of the last wait of the same Settle, or zero; real
 
 	absenceReported bool // a fault reports an existing resource as absent
+	disturbs        bool // the schedule has a fault
 
 	logins  map[types.UID]login // that succeeded last
 	deleted deletedSecret       // by a user
@@ -208,15 +210,20 @@ func (t *scenarioRun) waitForDelay(d time.Duration) {
 	}
 }
 
-// waitWithinPatience waits for a short time. It returns false if the patience of the suite is used up.
+// waitWithinPatience waits for a short time. It returns false if the patience of the suite is used up. The passes
+// between two waits use it up, too: the external system works meanwhile, and with a real one they take longer.
 func (t *scenarioRun) waitWithinPatience() bool {
 	const step = 10 * time.Millisecond
 	if t.patienceUsed >= t.suite.Patience || t.host.stopped() {
 		return false
 	}
-	t.patienceUsed += step
-	_ = t.host.call(context.Background(), "waiting", func(context.Context) error {
+	_ = t.host.call(context.Background(), "waiting", func(context.Context) error { // outside of virtual time
+		if !t.lastWait.IsZero() {
+			t.patienceUsed += time.Since(t.lastWait)
+		}
+		t.patienceUsed += step
 		<-time.After(step)
+		t.lastWait = time.Now()
 
 		return nil
 	})
@@ -241,7 +248,8 @@ func (k *runner) runScenario(st scenario, sample resource.Managed, schedule sim.
 	k.schedulesRun++
 	k.ledger.reset()
 	k.ledger.wire.reset(k.cut)
-	k.ledger.afterMutationsOnly = len(schedule.Faults) > 0 || k.cut != nil // runs without faults check the reads
+	t.disturbs = len(schedule.Faults) > 0 || k.cut != nil
+	k.ledger.afterMutationsOnly = t.disturbs // runs without faults check the reads
 	var r sim.Result
 	synctest.Test(k.t, func(*testing.T) { r = t.simulate(schedule) })
 	k.reader.use(k.direct.client)
