@@ -34,9 +34,9 @@ func (k *runner) runDirectChecks() {
 		checks = append(checks, m)
 		m.run(
 			m.checkConnect, m.checkAbsent, m.checkExactNames, m.checkCreate, m.checkCreatedObserved,
-			m.checkObserveStable, m.checkCancelledContext, m.checkPromptness, m.checkBroken, m.checkMisrouted,
-			m.checkIndependentCalls, m.checkOwner, m.checkRepeatedCreate, m.checkRecoverCreation, m.checkMutations,
-			m.checkUnmanaged, m.checkDrift, m.checkRefusedDelete, m.checkDelete,
+			m.checkObserveStable, m.checkCancelledContext, m.checkPromptness, m.checkBroken, m.checkInterruptedObserve,
+			m.checkMisrouted, m.checkIndependentCalls, m.checkOwner, m.checkRepeatedCreate, m.checkRecoverCreation,
+			m.checkMutations, m.checkUnmanaged, m.checkDrift, m.checkRefusedDelete, m.checkDelete,
 		)
 		if k.stopped() {
 			return

@@ -138,6 +138,7 @@ type lineClient struct {
 	dropsDelete  bool // errors of Delete are dropped
 	dropsStamp   bool // the error of the second request is dropped
 	reportsOwner func(managed.Owner) managed.Owner
+	reportsError func(error) (managed.ExternalObservation, error) // of a second request of Observe
 
 	mu   sync.Mutex
 	conn net.Conn
@@ -195,6 +196,11 @@ func (c *lineClient) Observe(ctx context.Context, mg resource.Managed) (managed.
 	}
 	if answer[0] == "NONE" {
 		return managed.ExternalObservation{}, nil
+	}
+	if c.reportsError != nil {
+		if _, err := c.ask(ctx, "GET", meta.GetExternalName(mg)); err != nil {
+			return c.reportsError(err)
+		}
 	}
 	v.SetConditions(commonv1.Available())
 	owner := managed.Stamp(mg.GetUID()).Owner(answer[2])
@@ -364,6 +370,16 @@ func TestInterrupted(t *testing.T) {
 			"while the answer to its request 1 does not come", ""},
 		"DropsErrorsOfCreate": {"planted bug 16: Create fails, and nobody hears of it",
 			func(c *lineClient) { c.dropsCreate = true }, "refused-is-told", "Create of another object returns no error", ""},
+		"SecondReadIsAbsence": {"the error of the second request of Observe is taken for absence",
+			func(c *lineClient) {
+				c.reportsError = func(error) (managed.ExternalObservation, error) { return managed.ExternalObservation{}, nil }
+			}, "unknown-is-not-absent", "answer to its request 2 is lost", ""},
+		"SecondReadIsDrift": {"a login that breaks is taken for a wrong password",
+			func(c *lineClient) {
+				c.reportsError = func(error) (managed.ExternalObservation, error) {
+					return managed.ExternalObservation{ResourceExists: true, Owner: managed.OwnerOurs}, nil
+				}
+			}, "observe-is-stable", "answer to its request 2 is lost", ""},
 		"DropsErrorsOfDelete": {"planted bug 17: Delete fails, and nobody hears of it",
 			func(c *lineClient) { c.dropsDelete = true }, "refused-is-told", "Delete of vol returns no error", ""},
 	}
