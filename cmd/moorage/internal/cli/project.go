@@ -53,6 +53,12 @@ func (l loaded) current(dir string) error {
 		return err
 	}
 
+	if l.p.Template == scaffold.Template {
+		return fmt.Errorf(
+			"%s of the provider in %s was edited, and its files are not made accordingly: take in what that changes first, "+
+				"by moorage diff --apply", scaffold.Record, dir)
+	}
+
 	return fmt.Errorf(
 		"the provider in %s was made by other templates than this moorage has, of version %d, and these are %d: take in "+
 			"what changed first, by moorage diff --apply", dir, l.p.Template, scaffold.Template)
