@@ -111,7 +111,7 @@ func TestCheck(t *testing.T) {
 		"KindSpec":       {named("BucketSpec"), "ends in Spec"},
 		"KindVersion":    {kind(func(k *scaffold.Kind) { k.Version = "v1alpha" }), "v1alpha1"},
 		"KindClass":      {kind(func(k *scaffold.Kind) { k.Class = "" }), "no class"},
-		"KindItself": {kind(func(k *scaffold.Kind) { k.RefersTo = []string{"Bucket"} }), "cannot refer to itself"},
+		"KindItself":     {kind(func(k *scaffold.Kind) { k.RefersTo = []string{"Bucket"} }), "cannot refer to itself"},
 		"KindNoReferent": {kind(func(k *scaffold.Kind) { k.RefersTo = []string{"Role"} }),
 			"no kind of this provider"},
 		"KindCycle": {change(func(p *scaffold.Project) { p.Kinds = cycle() }), ""},
