@@ -6,6 +6,7 @@
 package scaffold_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -102,6 +103,61 @@ func TestKindFlags(t *testing.T) {
 	dir := generated(t, flagged(t, cloud()))
 	added(t, dir, "cycle_test.go")
 
+	run(t, dir, "make", "vet")
+	run(t, dir, "go", "test", "-vet=off", "./internal/controller/...", "./internal/systemtest")
+}
+
+// TestRealServer runs all tests of a provider with a server in a process of its own. The author writes
+// internal/testserver/server.go and the login of an application, and changes no test.
+func TestRealServer(t *testing.T) {
+	p, err := with(t, cloud(),
+		scaffold.Kind{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named},
+		scaffold.Kind{Kind: "User", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true, Password: true,
+			RefersTo: []string{"Role"}},
+	).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := generated(t, p)
+	standIn := filepath.Join(dir, "bin", "standin")
+	written := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", "server", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(text)
+	}
+	change := func(name string, change func(string) string) {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+
+		text, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o750),
+			os.WriteFile(name, []byte(change(string(text))), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	change("cmd/standin/main.go", func(string) string { return written("main.go") })
+	change("internal/testserver/server.go", func(string) string {
+		return strings.Replace(written("server.go"), "STANDIN", standIn, 1)
+	})
+	change("internal/testserver/system.go", func(text string) string {
+		return strings.Replace(text, "Within = 2 * time.Minute", "Within = 5 * time.Second", 1)
+	})
+	change("internal/controller/user/sample_test.go", func(text string) string {
+		text, _, _ = strings.Cut(text, "func logIn(")
+
+		return strings.Replace(text, "\t\"errors\"\n\t\"fmt\"\n", "\t\"fmt\"\n\t\"io\"\n\t\"net/http\"\n\t\"strings\"\n", 1) +
+			written("login.txt")
+	})
+
+	run(t, dir, "go", "build", "-o", standIn, "./cmd/standin")
 	run(t, dir, "make", "vet")
 	run(t, dir, "go", "test", "-vet=off", "./internal/controller/...", "./internal/systemtest")
 }
