@@ -83,8 +83,8 @@ func TestStampedPasswordsConform(t *testing.T) {
 	})
 }
 
-// TestStampedPasswordSurvivesEachWrite ends two processes, each after any number of requests and writes of the Secret. The
-// third one completes the user, whose password the Secret has, or leaves nothing if the object was deleted meanwhile.
+// TestStampedPasswordSurvivesEachWrite ends two processes, each after any number of requests and writes of the Secret.
+// The third one completes the user, whose password the Secret has, or leaves nothing if the object is deleted.
 func TestStampedPasswordSurvivesEachWrite(t *testing.T) {
 	const requests = 12 // ten lead to a user that is up to date
 	for first := range requests {
@@ -105,7 +105,7 @@ func TestStampedPasswordSurvivesEachWrite(t *testing.T) {
 					t.Errorf("after %d and %d requests, left behind: %v", first, second, s.records)
 				case deleted:
 				case err != nil || p == "" || p != string(secret.Data["password"]):
-					t.Errorf("after %d and %d requests, the password does not work: %v", first, second, err)
+					t.Errorf("after %d and %d requests, the password fails: %v", first, second, err)
 				case len(s.records) != 1 || r.Stamp != string(userStamp(u)):
 					t.Errorf("after %d and %d requests: %v", first, second, s.records)
 				}
@@ -115,7 +115,8 @@ func TestStampedPasswordSurvivesEachWrite(t *testing.T) {
 }
 
 // live makes three passes in a process that ends after so many requests, or does not end. It returns the last error.
-func (s accountServer) live(t *testing.T, kube client.Client, u *v1alpha1.User, requests int, deleted bool) (err error) {
+func (s accountServer) live(t *testing.T, kube client.Client, u *v1alpha1.User, requests int,
+	deleted bool) (err error) {
 	t.Helper()
 	s.failAfter(requests)
 	process := s.process(kube)
