@@ -214,8 +214,8 @@ func diffs(t *testing.T, dir string, flags ...string) (code int, output string) 
 }
 
 // TestUpgradeToARealServer upgrades a provider whose author had replaced the client, to templates with a place for a
-// real server: the new files are there, the tests use them, and the client stays. Where the author had replaced the fake
-// in a test, too, the change is reported, and both stay apart.
+// real server: the new files are there, the tests use them, and the client stays. If the author had replaced the fake
+// in a test, the change is reported, and the author's lines stay.
 func TestUpgradeToARealServer(t *testing.T) {
 	const (
 		client = "internal/api/client.go"
