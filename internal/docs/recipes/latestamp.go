@@ -9,6 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
 // A CommentAPI stores the stamp of a database in a comment, which takes a request of its own.
@@ -27,8 +28,8 @@ type LateStamp struct {
 	Stamp managed.Stamp
 }
 
-// draft returns the name under which a database is made. No other object has this UID.
-func draft(db *v1alpha1.Database) string { return "draft-" + string(db.GetUID()) }
+// draft returns the name under which a resource is made. No other object has this UID.
+func draft(mg resource.Managed) string { return "draft-" + string(mg.GetUID()) }
 
 // Observe reads the database. If the database is not ours, Observe also looks for the draft.
 func (c *LateStamp) Observe(ctx context.Context, db *v1alpha1.Database) (managed.ExternalObservation, error) {

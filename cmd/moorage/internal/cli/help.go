@@ -13,7 +13,8 @@ func helpTexts() kong.Vars {
 		"help_kind_details": "Its objects publish connection details in a Secret that they name in " +
 			"spec.writeConnectionSecretToRef: what the API returns (returned, the default), or a user name and a " +
 			"password that the provider generates (password).",
-		"help_kind_refers": "Kind that its objects refer to. Several are separated by commas.",
+		"help_kind_refers": "Kind that its objects refer to, and that exists. Several are separated by commas. A reference " +
+			"that an existing kind is to have is written under refersTo in moorage.json: moorage diff --apply makes it.",
 		"help_kind_stamp": "The API cannot store which object owns a resource. Whatever has the external name counts as " +
 			"the resource of the object.",
 		"help_place_check": "Check before anything is written that the new Go files compile with yours.",

@@ -19,25 +19,25 @@ import (
 // which has the text of each file except checksums.
 const olderFolder = "testdata/older"
 
-// old creates that provider in a folder, with the edits of its author.
-func old(t *testing.T, edits map[string]string) (dir string) {
+// interfaceFolder has the files of a provider with a client interface, a ProviderConfig and connection details that the
+// next version of the templates changed: it added internal/testserver and the user name of a ProviderConfig.
+const interfaceFolder = "testdata/older-interface"
+
+// old creates the provider of a folder of testdata in another folder, with the edits of its author in a file.
+func old(t *testing.T, of, source string, edits map[string]string) (dir string) {
 	t.Helper()
 
-	base, err := os.ReadFile(filepath.Join(olderFolder, "base.txtar"))
+	base, err := os.ReadFile(filepath.Join(of, "base.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	record, err := os.ReadFile(filepath.Join(olderFolder, scaffold.Record))
+	record, err := os.ReadFile(filepath.Join(of, scaffold.Record))
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	files := scaffold.Unpack(base)
-	if len(files) < 35 {
-		t.Fatalf("%d files are no provider", len(files))
-	}
-
 	files[source] = edited(t, files[source], edits)
 	files[scaffold.Base], files[scaffold.Record] = string(base), string(record)
 	dir = t.TempDir()
@@ -162,21 +162,14 @@ func TestOlderTemplate(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			dir := old(t, tc.edits)
-			diff := func(flags ...string) (code int, output string) {
-				var out bytes.Buffer
-
-				code = cli.Main(t.Context(), append([]string{"diff", "--dir", dir}, flags...), nil, &out, &out)
-
-				return code, out.String()
-			}
-			apply := []string{"--apply", "--yes", "--dirty", "--no-generate"}
+			dir := old(t, olderFolder, source, tc.edits)
+			diff := func(flags ...string) (code int, output string) { return diffs(t, dir, flags...) }
 
 			if code, output := diff("--check"); code != 1 {
 				t.Fatalf("it is behind by a day's work, and the exit code is %d:\n%s", code, output)
 			}
 
-			code, output := diff(apply...)
+			code, output := diff(apply()...)
 			if clashes := strings.Count(output, "\nconflict  "+source+":"); clashes != strings.Count(output, "\nconflict  ") ||
 				(clashes == 1) != tc.clash || (code == 1) != tc.clash {
 				t.Errorf("%s\nexit code %d:\n%s", tc.reason, code, output)
@@ -188,7 +181,7 @@ func TestOlderTemplate(t *testing.T) {
 			if tc.clash { // recorded once the conflict is resolved
 				compare(t, tc.reason, without(want), without(got))
 
-				if code, output := diff(append(apply, "--keep-mine")...); code != 0 {
+				if code, output := diff(apply("--keep-mine")...); code != 0 {
 					t.Errorf("the author keeps his, and the exit code is %d:\n%s", code, output)
 				}
 
@@ -199,6 +192,74 @@ func TestOlderTemplate(t *testing.T) {
 
 			if code, output := diff("--check"); code != 0 {
 				t.Errorf("all was taken in, and the exit code is %d:\n%s", code, output)
+			}
+		})
+	}
+}
+
+// apply returns the flags of moorage diff that make all changes that fit.
+func apply(more ...string) []string {
+	return append([]string{"--apply", "--yes", "--dirty", "--no-generate"}, more...)
+}
+
+// diffs runs moorage diff on the provider in a folder.
+func diffs(t *testing.T, dir string, flags ...string) (code int, output string) {
+	t.Helper()
+
+	var out bytes.Buffer
+
+	code = cli.Main(t.Context(), append([]string{"diff", "--dir", dir}, flags...), nil, &out, &out)
+
+	return code, out.String()
+}
+
+// TestUpgradeToARealServer upgrades a provider whose author had replaced the client, to templates with a place for a
+// real server: the new files are there, the tests use them, and the client stays. If the author had replaced the fake
+// in a test, the change is reported, and the author's lines stay.
+func TestUpgradeToARealServer(t *testing.T) {
+	const (
+		client = "internal/api/client.go"
+		tests  = "internal/controller/user/user_test.go"
+	)
+
+	cases := map[string]struct {
+		reason, file string
+		edits        map[string]string
+		clash        bool
+	}{
+		"Client": {"The author's client stays.", client,
+			map[string]string{"return (&Fake{Token: token}).Connect(token), nil": "return dial(address, token)"}, false},
+		"Test": {"The author's server stays in the test.", tests,
+			map[string]string{"\tf := &api.Fake{Token: secret}\n": "\tf := started(secret)\n"}, true},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := old(t, interfaceFolder, tc.file, tc.edits)
+
+			code, output := diffs(t, dir, apply()...)
+			if (code == 1) != tc.clash || strings.Contains(output, "\nconflict  "+tc.file+":") != tc.clash ||
+				strings.Count(output, "\nconflict  ") != strings.Count(output, "\nconflict  "+tc.file+":") {
+				t.Errorf("%s\nexit code %d:\n%s", tc.reason, code, output)
+			}
+
+			want, got := fresh(t, dir), found(t, dir)
+			if tc.clash {
+				for _, to := range tc.edits {
+					if !strings.Contains(got[tc.file], to) {
+						t.Errorf("%s There is no %q in\n%s", tc.reason, to, got[tc.file])
+					}
+				}
+
+				want[tc.file] = got[tc.file]
+			} else {
+				want[tc.file] = edited(t, want[tc.file], tc.edits)
+			}
+
+			compare(t, tc.reason, without(want), without(got))
+
+			if code, output := diffs(t, dir, "--check"); (code == 1) != tc.clash {
+				t.Errorf("the exit code is %d:\n%s", code, output)
 			}
 		})
 	}

@@ -53,6 +53,12 @@ func (l loaded) current(dir string) error {
 		return err
 	}
 
+	if l.p.Template == scaffold.Template {
+		return fmt.Errorf(
+			"the files of the provider in %s are not what this moorage makes of its %s: it was edited, or another build of "+
+				"moorage made the files. Take in what that changes first, by moorage diff --apply", dir, scaffold.Record)
+	}
+
 	return fmt.Errorf(
 		"the provider in %s was made by other templates than this moorage has, of version %d, and these are %d: take in "+
 			"what changed first, by moorage diff --apply", dir, l.p.Template, scaffold.Template)

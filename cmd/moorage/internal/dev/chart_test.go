@@ -87,7 +87,7 @@ func works(t *testing.T, s *session, account, namespace, scheme, token string) {
 	}
 
 	if err := c.awaits(t.Context(), wait.Budget(t), func() error {
-		if !s.cluster.ready(t.Context(), o) {
+		if s.cluster.ready(t.Context(), o) != nil {
 			return errors.New("the object is not ready")
 		}
 

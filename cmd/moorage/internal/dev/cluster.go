@@ -231,11 +231,11 @@ func (c *cluster) path(ctx context.Context, o object) (string, error) {
 	return "", errUnknown
 }
 
-// ready reports whether an object is Ready in its current generation. It is not if that cannot be read.
-func (c *cluster) ready(ctx context.Context, o object) bool {
+// ready returns nil if an object is Ready in its current generation, and otherwise an error that says why it is not.
+func (c *cluster) ready(ctx context.Context, o object) error {
 	where, err := c.path(ctx, o)
 	if err != nil {
-		return false
+		return err
 	}
 
 	var found struct {
@@ -246,22 +246,33 @@ func (c *cluster) ready(ctx context.Context, o object) bool {
 			ObservedGeneration int64 `json:"observedGeneration"`
 
 			Conditions []struct {
-				Type   string `json:"type"`
-				Status string `json:"status"`
+				Type    string `json:"type"`
+				Status  string `json:"status"`
+				Reason  string `json:"reason"`
+				Message string `json:"message"`
 			} `json:"conditions"`
 		} `json:"status"`
 	}
 	if err := c.call(ctx, http.MethodGet, where, nil, &found); err != nil {
-		return false
+		return err
 	}
 
+	ready, why := false, errors.New("it is not Ready yet")
+
 	for _, condition := range found.Status.Conditions {
-		if condition.Type == "Ready" && condition.Status == "True" {
-			return found.Status.ObservedGeneration == found.Metadata.Generation
+		switch {
+		case condition.Type == "Ready" && condition.Status == "True":
+			ready = found.Status.ObservedGeneration == found.Metadata.Generation
+		case condition.Type == "Synced" && condition.Status == "False":
+			why = fmt.Errorf("the condition Synced is False, %s: %s", condition.Reason, condition.Message)
 		}
 	}
 
-	return false
+	if ready {
+		return nil
+	}
+
+	return why
 }
 
 func (c *cluster) call(ctx context.Context, method, where string, body []byte, answer any) error {

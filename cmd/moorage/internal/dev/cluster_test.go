@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/moorage-dev/moorage/cmd/moorage/internal/wait"
 )
@@ -135,5 +136,57 @@ func TestPlay(t *testing.T) {
 		if strings.Count(said.String(), want) != 1 {
 			t.Errorf("%q is to be told, once:\n%s", want, &said)
 		}
+	}
+}
+
+// TestPlayTellsWhichIsNotReady has an example that fails before one that is Ready: both are reported.
+func TestPlayTellsWhichIsNotReady(t *testing.T) {
+	const (
+		kinds = "/apis/cloud.example.org/v1alpha1"
+		in    = kinds + "/namespaces/default/"
+	)
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPatch:
+		case r.URL.Path == kinds:
+			fmt.Fprint(w, `{"resources": [{"name": "buckets", "kind": "Bucket", "namespaced": true},
+				{"name": "queues", "kind": "Queue", "namespaced": true}]}`)
+		case r.URL.Path == in+"buckets/example":
+			fmt.Fprint(w, `{"status": {"conditions": [{"type": "Ready", "status": "False"},
+				{"type": "Synced", "status": "False", "reason": "NoRoom", "message": "the server is full"}]}}`)
+		case r.URL.Path == in+"queues/example":
+			fmt.Fprint(w, `{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}`)
+		default:
+			http.Error(w, "{}", http.StatusTeapot)
+		}
+	}))
+	t.Cleanup(server.Close)
+
+	dir := exampleDir(t)
+	queue := strings.Replace(example, "Bucket", "Queue", 1)
+
+	if err := os.WriteFile(filepath.Join(dir, "examples", "queue.yaml"), []byte(queue), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	var said bytes.Buffer
+
+	s := &session{
+		Options:  Options{Dir: dir, Out: &said},
+		cluster:  &cluster{server: server.URL, http: server.Client()},
+		provider: runs(t, "provider", "exec sleep 600"),
+		within:   time.Nanosecond,
+	}
+
+	const why = "the Bucket example: the condition Synced is False, NoRoom: the server is full"
+
+	err := s.play(t.Context())
+	if err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "Queue") {
+		t.Errorf("got %v", err)
+	}
+
+	if !strings.Contains(said.String(), "the Queue example is Ready") {
+		t.Errorf("said: %s", &said)
 	}
 }

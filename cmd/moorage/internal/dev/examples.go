@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,30 +37,46 @@ func (s *session) applyExamples(ctx context.Context) (applied []object, err erro
 	return applied, err
 }
 
-// play applies the examples and waits until each that can be Ready is.
+// play applies the examples and waits until each that can be Ready is. It reports each as soon as it is, and the error
+// says why the others are not.
 func (s *session) play(ctx context.Context) error {
 	objects, err := s.applyExamples(ctx)
 	if err != nil {
 		return err
 	}
 
-	for _, o := range objects {
-		if o.Kind == "Secret" || strings.HasSuffix(o.Kind, "ProviderConfig") {
-			continue
-		}
+	objects = slices.DeleteFunc(objects, func(o object) bool {
+		return o.Kind == "Secret" || strings.HasSuffix(o.Kind, "ProviderConfig")
+	})
 
-		if err := s.provider.awaits(ctx, s.within, func() error {
-			if !s.cluster.ready(ctx, o) {
-				return errors.New("it is not ready")
+	var why []string
+
+	if err := s.provider.awaits(ctx, s.within, func() error {
+		why = nil
+		objects = slices.DeleteFunc(objects, func(o object) bool {
+			err := s.cluster.ready(ctx, o)
+			if err != nil {
+				why = append(why, fmt.Sprintf("the %s %s: %v", o.Kind, o.Metadata.Name, err))
+
+				return false
 			}
 
-			return nil
-		}); err != nil {
-			return fmt.Errorf("waited in vain for the %s %s: %w", o.Kind, o.Metadata.Name, err)
+			s.say("the %s %s is Ready", o.Kind, o.Metadata.Name)
+
+			return true
+		})
+
+		if len(why) > 0 {
+			return errUnready
 		}
 
-		s.say("the %s %s is Ready", o.Kind, o.Metadata.Name)
+		return nil
+	}); err != nil {
+		return fmt.Errorf("waited in vain for %s", strings.Join(why, ", and for "))
 	}
 
 	return nil
 }
+
+// errUnready is returned while examples are not Ready.
+var errUnready = errors.New("not all examples are Ready")

@@ -124,5 +124,5 @@ func awaitReady(t *testing.T, s *session, o object) {
 	t.Helper()
 
 	wait.Until(t, fmt.Sprintf("the %s %s is ready", o.Kind, o.Metadata.Name),
-		func() bool { return s.cluster.ready(t.Context(), o) })
+		func() bool { return s.cluster.ready(t.Context(), o) == nil })
 }

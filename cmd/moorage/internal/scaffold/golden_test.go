@@ -6,11 +6,13 @@
 package scaffold_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,10 +98,66 @@ func TestProject(t *testing.T) {
 }
 
 // TestKindFlags compiles a provider whose kinds publish connection details, refer to each other, and have no stamp,
-// and runs its tests.
+// and runs its tests. Two objects that wait for each other show a condition that names both.
 func TestKindFlags(t *testing.T) {
 	dir := generated(t, flagged(t, cloud()))
+	added(t, dir, "cycle_test.go")
 
+	run(t, dir, "make", "vet")
+	run(t, dir, "go", "test", "-vet=off", "./internal/controller/...", "./internal/systemtest")
+}
+
+// TestRealServer runs all tests of a provider with a server in a process of its own. The author writes
+// internal/testserver/server.go and the login of an application, and changes no test.
+func TestRealServer(t *testing.T) {
+	p, err := with(t, cloud(),
+		scaffold.Kind{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named},
+		scaffold.Kind{Kind: "User", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true, Password: true,
+			RefersTo: []string{"Role"}},
+	).WithProviderConfig("v1alpha1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	dir := generated(t, p)
+	standIn := filepath.Join(dir, "bin", "standin")
+	written := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", "server", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(text)
+	}
+	change := func(name string, change func(string) string) {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+
+		text, err := os.ReadFile(name)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o750),
+			os.WriteFile(name, []byte(change(string(text))), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	change("cmd/standin/main.go", func(string) string { return written("main.go") })
+	change("internal/testserver/server.go", func(string) string {
+		return strings.Replace(written("server.go"), "STANDIN", standIn, 1)
+	})
+	change("internal/testserver/system.go", func(text string) string {
+		return strings.Replace(text, "Within = 2 * time.Minute", "Within = 5 * time.Second", 1)
+	})
+	change("internal/controller/user/sample_test.go", func(text string) string {
+		text, _, _ = strings.Cut(text, "func logIn(")
+
+		return strings.Replace(text, "\t\"errors\"\n\t\"fmt\"\n", "\t\"fmt\"\n\t\"io\"\n\t\"net/http\"\n\t\"strings\"\n", 1) +
+			written("login.txt")
+	})
+
+	run(t, dir, "go", "build", "-o", standIn, "./cmd/standin")
 	run(t, dir, "make", "vet")
 	run(t, dir, "go", "test", "-vet=off", "./internal/controller/...", "./internal/systemtest")
 }
@@ -119,7 +177,7 @@ func TestInterface(t *testing.T) {
 	}
 
 	dir = generated(t, all)
-	connected(t, dir)
+	added(t, dir, "connected_test.go")
 	run(t, dir, "make", "vet", "verify", "test", generator(t), unvetted)
 }
 
@@ -137,11 +195,12 @@ func TestInterfaceLinted(t *testing.T) {
 		"GOLANGCI_LINT="+tool(t, filepath.Join(repository, "hack", "tools"), "golangci-lint"))
 }
 
-// flagged adds kinds with each flag.
+// flagged adds kinds with each flag, of which Role and Grant refer to each other: moorage diff --apply makes that of an
+// edited record.
 func flagged(t *testing.T, p scaffold.Project) scaffold.Project {
 	t.Helper()
 
-	return with(t, p,
+	p = with(t, p,
 		scaffold.Kind{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true},
 		scaffold.Kind{Kind: "User", Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true, Password: true},
 		scaffold.Kind{Kind: "Grant", Version: "v1alpha1", Class: scaffold.Named, RefersTo: []string{"Role"},
@@ -149,6 +208,11 @@ func flagged(t *testing.T, p scaffold.Project) scaffold.Project {
 		scaffold.Kind{Kind: "Link", Version: "v1alpha1", Class: scaffold.Opaque, ConnectionDetails: true,
 			Password: true, RefersTo: []string{"Role", "Grant"}, WithoutStamp: true},
 	)
+
+	role := slices.IndexFunc(p.Kinds, func(k scaffold.Kind) bool { return k.Kind == "Role" })
+	p.Kinds[role].RefersTo = []string{"Grant"}
+
+	return p
 }
 
 // wrongExamples writes a field that no kind has into each example: the project's tests find all.
@@ -228,7 +292,7 @@ func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 	}
 
 	dir := generated(t, p)
-	connected(t, dir)
+	added(t, dir, "connected_test.go")
 
 	// TestProject lets Go vet the tests, which reads all that they are linked of once more.
 	run(t, dir, "make", "verify", "test", generator(t), unvetted)
@@ -248,16 +312,16 @@ func worksAndFindsBugs(t *testing.T, withBugs int, kinds ...scaffold.Kind) {
 	}
 }
 
-// connected adds a test to a project that ends its API: its ProviderConfig reports that.
-func connected(t *testing.T, dir string) {
+// added adds a test of testdata to the system tests of a project.
+func added(t *testing.T, dir, name string) {
 	t.Helper()
 
-	text, err := os.ReadFile(filepath.Join("testdata", "connected_test.go"))
+	text, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "internal", "systemtest", "connected_test.go"), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "internal", "systemtest", name), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

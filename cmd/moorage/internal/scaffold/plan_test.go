@@ -111,6 +111,14 @@ func TestCheck(t *testing.T) {
 		"KindSpec":       {named("BucketSpec"), "ends in Spec"},
 		"KindVersion":    {kind(func(k *scaffold.Kind) { k.Version = "v1alpha" }), "v1alpha1"},
 		"KindClass":      {kind(func(k *scaffold.Kind) { k.Class = "" }), "no class"},
+		"KindItself":     {kind(func(k *scaffold.Kind) { k.RefersTo = []string{"Bucket"} }), "cannot refer to itself"},
+		"KindNoReferent": {kind(func(k *scaffold.Kind) { k.RefersTo = []string{"Role"} }),
+			"no kind of this provider"},
+		"KindCycle": {change(func(p *scaffold.Project) { p.Kinds = cycle() }), ""},
+		"KindCycleVersions": {change(func(p *scaffold.Project) {
+			p.Kinds = cycle()
+			p.Kinds[1].Version = "v1"
+		}), "choose the same version"},
 		"KindTwice": {change(func(p *scaffold.Project) { p.Kinds = []scaffold.Kind{bucket(), bucket()} }),
 			"exists in v1alpha1"},
 	}
@@ -153,6 +161,28 @@ func TestWithKind(t *testing.T) {
 
 	if len(one.Kinds) != 1 {
 		t.Errorf("the project that was asked has changed: %v", one.Kinds)
+	}
+}
+
+// cycle returns two kinds that refer to each other.
+func cycle() []scaffold.Kind {
+	return []scaffold.Kind{
+		{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named, RefersTo: []string{"Grant"}},
+		{Kind: "Grant", Version: "v1alpha1", Class: scaffold.Named, RefersTo: []string{"Role"}},
+	}
+}
+
+// TestExamplesOfACycle verifies that the examples of kinds that refer to each other do not wait for each other.
+func TestExamplesOfACycle(t *testing.T) {
+	p := cloud()
+	p.Kinds = cycle()
+
+	examples := map[string]string{"role": "\n    grant: example", "grant": "\n    roleRef:\n      name: example"}
+	for file, want := range examples {
+		if got := string(content(t, p, "examples/"+file+".yaml")); !strings.Contains(got, want) ||
+			strings.Contains(got, "grantRef:") {
+			t.Errorf("the example of the %s does not have %q:\n%s", file, want, got)
+		}
 	}
 }
 

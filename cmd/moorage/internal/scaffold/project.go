@@ -84,7 +84,7 @@ type Kind struct {
 	// Password says that the provider generates a password for each resource, which is one of the connection details.
 	Password bool `json:"password,omitempty"`
 
-	// RefersTo are the kinds that its objects refer to. They come before it.
+	// RefersTo are the kinds of the same version that its objects refer to, in any order: kinds may refer to each other.
 	RefersTo []string `json:"refersTo,omitempty"`
 
 	// WithoutStamp says that the API cannot store which object owns a resource.
@@ -134,13 +134,9 @@ func (p Project) WithKind(k Kind) (Project, error) {
 		}
 	}
 
-	if err := p.checkReferences(k); err != nil {
-		return Project{}, err
-	}
-
 	p.Kinds = append(slices.Clone(p.Kinds), k)
 
-	return p, nil
+	return p, p.checkReferences(k)
 }
 
 // checkReferences returns an error, written for users, if a kind cannot refer to the kinds that it names.
@@ -150,8 +146,12 @@ func (p Project) checkReferences(k Kind) error {
 
 		switch {
 		case found < 0:
-			return fmt.Errorf("the kind %s cannot refer to %s, which is no kind of this provider: add that kind first", k.Kind,
-				name)
+			return fmt.Errorf("the kind %s cannot refer to %s, which is no kind of this provider: add that kind first. "+
+				"If %s is to refer to %s, too, add it without that reference, and write that under refersTo in %s afterwards: "+
+				"moorage diff --apply makes the code", k.Kind, name, name, k.Kind, Record)
+		case name == k.Kind:
+			return fmt.Errorf("the kind %s cannot refer to itself: the first object would have none to refer to. Add an "+
+				"optional reference by hand, as docs/references.md shows", k.Kind)
 		case slices.Contains(k.RefersTo[:n], name):
 			return fmt.Errorf("the kind %s is to refer to %s twice: name it once, and add further fields by hand", k.Kind, name)
 		case slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, name) }):
@@ -282,9 +282,17 @@ func (p Project) Check() error {
 	all := p
 	all.Kinds = nil
 
-	for _, k := range p.Kinds {
+	for _, k := range p.Kinds { // first without references, because kinds may refer to each other
+		k.RefersTo = nil
+
 		var err error
 		if all, err = all.WithKind(k); err != nil {
+			return err
+		}
+	}
+
+	for _, k := range p.Kinds {
+		if err := p.checkReferences(k); err != nil {
 			return err
 		}
 	}

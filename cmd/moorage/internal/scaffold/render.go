@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 	"text/template"
 )
@@ -64,6 +65,15 @@ func (d described) Refers() []described {
 	}
 
 	return out
+}
+
+// Before reports whether the kind was added before another one.
+func (d described) Before(other described) bool {
+	at := func(k described) int {
+		return slices.IndexFunc(d.of.Kinds, func(one Kind) bool { return one.Kind == k.Kind.Kind })
+	}
+
+	return at(d) < at(other)
 }
 
 // JSON returns the kind as a field of JSON is written: its first letters in lower case.
