@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,8 @@ type console struct {
 	out, err io.Writer
 	now      func() time.Time
 	flags    common
+
+	mu sync.Mutex // for out and err
 }
 
 // common are the flags that most commands have.
@@ -71,7 +74,8 @@ func run(ctx context.Context, args []string, c *console) int {
 }
 
 const about = `kubectl moorage answers questions about managed resources: in which fields they differ from their
-spec (drift), and why they are as they are (why). It also pauses, resumes and reconciles them.
+spec (drift), why they are as they are (why), and what happened to them (history). It also waits for
+them, and pauses, resumes and reconciles them.
 
 It needs no rights but those on the objects and on their events, and says which right is missing.
 Objects are named as for kubectl: "stream orders" or "stream/orders".
@@ -106,7 +110,8 @@ func newRoot(c *console) *cobra.Command {
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 
 	c.access = cluster.NewAccess(root.PersistentFlags())
-	root.AddCommand(c.driftCommand(), c.whyCommand(), c.pauseCommand(), c.resumeCommand(), c.reconcileCommand())
+	root.AddCommand(c.driftCommand(), c.whyCommand(), c.historyCommand(), c.waitCommand(), c.pauseCommand(),
+		c.resumeCommand(), c.reconcileCommand(), completionCommand(), c.versionCommand())
 
 	c.completeFlags(root)
 
@@ -156,10 +161,16 @@ const (
 
 // note writes a line for the user, beside the output.
 func (c *console) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
 	fmt.Fprintln(c.err, text.Line(fmt.Sprintf(format, args...)))
 }
 
 // say writes a line of the output.
 func (c *console) say(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
 	fmt.Fprintln(c.out, text.Line(fmt.Sprintf(format, args...)))
 }

@@ -123,18 +123,12 @@ func examples(t *testing.T, root, cmd *cobra.Command) {
 	t.Helper()
 
 	for line := range strings.Lines(cmd.Example) {
-		words := strings.Fields(strings.TrimSpace(line))
-		if len(words) == 0 || words[0] == "#" {
+		at := strings.LastIndex(strings.ReplaceAll(line, "kubectl-", "kubectl "), "kubectl moorage ")
+		if at < 0 || strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
 		}
 
-		if at := strings.Index(line, "kubectl moorage "); at >= 0 {
-			words = words[2:]
-		} else {
-			words = words[1:]
-		}
-
-		found, _, err := root.Find(words)
+		found, _, err := root.Find(strings.Fields(line[at+len("kubectl moorage "):]))
 		if err != nil || found.Name() != cmd.Name() {
 			t.Errorf("%s has the example %q, which is no such command: %v", cmd.Name(), line, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,8 @@ type server struct {
 	forbid   map[string]bool   // by verb and resource
 	requests []string          // method, path and query
 	patches  map[string]string // the last patch of an object
+
+	endWatches atomic.Int32 // how many watches the server ends at once
 
 	patched func(s *server, o *unstructured.Unstructured) // plays the provider; may be nil
 }
@@ -353,6 +356,10 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request, resource, namespa
 	s.mu.Lock()
 	s.watching++
 	s.mu.Unlock()
+
+	if s.endWatches.Add(-1) >= 0 {
+		return
+	}
 
 	for {
 		s.mu.Lock()

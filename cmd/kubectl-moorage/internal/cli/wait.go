@@ -1,0 +1,444 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/cluster"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/reasons"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
+)
+
+// The states that wait waits for.
+const (
+	forReady   = "ready"
+	forApplied = "applied"
+	forGone    = "gone"
+)
+
+// A waitOptions has the flags of wait.
+type waitOptions struct {
+	state   string
+	timeout time.Duration
+	all     bool
+}
+
+func (c *console) waitCommand() *cobra.Command {
+	var o waitOptions
+
+	cmd := &cobra.Command{
+		Use:   "wait (KIND/NAME... | KIND NAME... | KIND (-l SELECTOR | --all)) [--for STATE]",
+		Short: "Wait until objects are ready, applied or gone, and say why they are not",
+		Long: `Wait until objects have a state:
+
+  ready    the external resource exists and can be used, for the present spec
+  applied  ready, and the external resource is as the present spec says
+  gone     the object is deleted, and with it its external resource
+
+The command watches the objects. It ends at once, with the reason, if an object is paused, or waits
+for a change by a user, because waiting does not help then. After a correction outside the spec, run
+"kubectl moorage why" first: then the provider has looked again.
+
+The exit code is 2 if the state is not reached.`,
+		Example: example(`
+# Until a stream can be used
+kubectl moorage wait stream/orders
+# Until the last change of the spec is in effect
+kubectl moorage wait stream/orders --for applied --timeout 2m
+# Until all streams with a label are gone
+kubectl moorage wait streams -l app=web --for gone`),
+		ValidArgsFunction: c.completeObjects,
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.wait(cmd.Context(), args, o) },
+	}
+	cmd.Flags().StringVar(&o.state, "for", forReady, "State: ready, applied or gone.")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 30*time.Second,
+		"How long to wait. Zero looks once, and a negative duration waits without end.")
+	cmd.Flags().BoolVar(&o.all, "all", false, "All objects of the kind.")
+	complete(cmd, "for", forReady, forApplied, forGone)
+	c.addSelection(cmd)
+	c.addOutput(cmd, formatJSON)
+
+	return cmd
+}
+
+// waitSelections returns what to wait for. The objects have to be of one kind, so that one watch is enough.
+func (c *console) waitSelections(s *session, args []string, o waitOptions) ([]cluster.Selection, error) {
+	targets, err := parse(args)
+
+	switch named := len(targets) > 0 && targets[0].name != ""; {
+	case err != nil:
+		return nil, err
+	case !slices.Contains([]string{forReady, forApplied, forGone}, o.state):
+		return nil, fmt.Errorf("there is no state %q to wait for; use --for %s, %s or %s", o.state, forReady, forApplied,
+			forGone)
+	case len(targets) == 0:
+		return nil, errors.New("name objects: KIND/NAME, or a kind with -l or --all")
+	case named && o.all:
+		return nil, errors.New("use either names of objects or --all")
+	case !named && !o.all && c.flags.labels == "":
+		return nil, fmt.Errorf("name objects of %s, or use -l or --all", args[0])
+	case s == nil:
+		return nil, nil // the arguments are valid
+	}
+
+	return c.selections(s, targets)
+}
+
+func (c *console) wait(ctx context.Context, args []string, o waitOptions) error {
+	if _, err := c.waitSelections(nil, args, o); err != nil {
+		return err
+	}
+
+	s, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+
+	selections, err := c.waitSelections(s, args, o)
+	if err != nil {
+		return err
+	}
+
+	limited, cancel := limit(ctx, o.timeout)
+	defer cancel()
+
+	results, err := c.follow(limited, cancel, s, selections, o)
+
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case err != nil:
+		return err
+	}
+
+	return c.showWaited(results, o)
+}
+
+// follow watches the selections at the same time, until each is reached, one cannot be, or ctx ends. It calls cancel to
+// end the others.
+func (c *console) follow(ctx context.Context, cancel func(), s *session, selections []cluster.Selection,
+	o waitOptions,
+) (results []waited, err error) {
+	var (
+		waiters = make([]*waiter, len(selections))
+		failed  = make([]error, len(selections))
+		running sync.WaitGroup
+	)
+
+	for i, where := range selections {
+		w := newWaiter(c, where, o)
+		waiters[i] = w
+
+		running.Go(func() {
+			if err := s.Follow(ctx, where, w); err != nil && ctx.Err() == nil && !errors.Is(err, errOnce) {
+				failed[i] = err
+			}
+
+			if w.blocked || failed[i] != nil {
+				cancel()
+			}
+		})
+	}
+
+	running.Wait()
+
+	for _, w := range waiters {
+		results = append(results, w.results()...)
+	}
+
+	return results, errors.Join(failed...)
+}
+
+// limit returns a context that ends after a duration that is positive.
+func limit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if d > 0 {
+		return context.WithTimeout(ctx, d)
+	}
+
+	return context.WithCancel(ctx)
+}
+
+// A waited is the JSON of an object that was waited for.
+type waited struct {
+	object.Reference
+
+	Reached  bool   `json:"reached"`
+	Because  string `json:"because,omitempty"` // why the state was not reached
+	WhatToDo string `json:"whatToDo,omitempty"`
+}
+
+// A waiter follows the objects of a selection until each has the state, or one cannot reach it.
+type waiter struct {
+	c       *console
+	where   cluster.Selection
+	options waitOptions
+
+	pending map[types.NamespacedName]verdict
+	reached []waited
+	blocked bool // an object cannot reach the state
+}
+
+// errOnce ends a wait that looks only once.
+var errOnce = errors.New("looked once")
+
+func newWaiter(c *console, where cluster.Selection, o waitOptions) *waiter {
+	return &waiter{c: c, where: where, options: o, pending: map[types.NamespacedName]verdict{}}
+}
+
+// Listed implements cluster.Follower.
+func (w *waiter) Listed(objects []object.Object) (bool, error) {
+	present := map[types.NamespacedName]bool{}
+
+	for _, o := range objects {
+		present[keyOf(o)] = true
+
+		if err := (item{w.where.Kind, o}).check(); err != nil && w.options.state != forGone {
+			return false, err
+		}
+	}
+
+	for key, v := range w.pending {
+		if !present[key] {
+			w.judge(v.object, true)
+		}
+	}
+
+	if len(objects)+len(w.pending)+len(w.reached) == 0 {
+		if w.options.state != forGone {
+			return false, fmt.Errorf("there is no %s", w.where)
+		}
+
+		w.c.note("There is no %s.", w.where)
+	}
+
+	for _, o := range objects {
+		w.judge(o, false)
+	}
+
+	if w.done() {
+		return true, nil
+	}
+
+	if w.options.timeout == 0 {
+		return false, errOnce
+	}
+
+	return false, nil
+}
+
+// Changed implements cluster.Follower.
+func (w *waiter) Changed(o object.Object, deleted bool) (bool, error) {
+	w.judge(o, deleted)
+
+	return w.done(), nil
+}
+
+func (w *waiter) done() bool { return w.blocked || len(w.pending) == 0 }
+
+func keyOf(o object.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+// judge looks at an object that is new, has changed or is gone.
+func (w *waiter) judge(o object.Object, gone bool) {
+	if slices.ContainsFunc(w.reached, func(r waited) bool {
+		return r.Namespace == o.GetNamespace() && r.Name == o.GetName()
+	}) {
+		return
+	}
+
+	v := state(o, w.options.state, gone)
+	if !v.reached {
+		w.pending[keyOf(o)] = v
+		w.blocked = w.blocked || v.blocked
+
+		return
+	}
+
+	delete(w.pending, keyOf(o))
+	w.reached = append(w.reached, waited{Reference: o.Reference(), Reached: true})
+
+	if !w.c.json() {
+		w.c.say("%s is %s", o, w.options.state)
+	}
+}
+
+// results returns what became of each object.
+func (w *waiter) results() []waited {
+	out := w.reached
+
+	for _, v := range w.pending {
+		out = append(out, waited{Reference: v.object.Reference(), Because: v.because, WhatToDo: v.remedy})
+	}
+
+	slices.SortFunc(out, func(a, b waited) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+
+	return out
+}
+
+func (c *console) showWaited(results []waited, o waitOptions) error {
+	missed := 0
+
+	for _, r := range results {
+		if r.Reached {
+			continue
+		}
+
+		missed++
+
+		if c.json() {
+			continue
+		}
+
+		line := fmt.Sprintf("%s/%s is not %s: %s", strings.ToLower(r.Kind), r.Name, o.state, r.Because)
+		if r.WhatToDo != "" {
+			line = strings.TrimSuffix(line, ".") + ". What to do: " + r.WhatToDo
+		}
+
+		c.note("%s", line)
+	}
+
+	if c.json() {
+		list := map[string]any{"apiVersion": apiVersion, "kind": "WaitList", "for": o.state, "items": results}
+		if err := c.writeJSON(list); err != nil {
+			return err
+		}
+	}
+
+	if missed > 0 {
+		return no{}
+	}
+
+	return nil
+}
+
+// A verdict says whether an object has a state.
+type verdict struct {
+	object  object.Object
+	reached bool
+	blocked bool   // waiting does not help
+	because string // why it is not reached
+	remedy  string
+}
+
+// state judges an object, or what it was before it was deleted.
+func state(o object.Object, want string, gone bool) verdict {
+	at, deleting := o.Deleted()
+	by := o.Paused()
+
+	switch v := (verdict{object: o}); {
+	case gone && want == forGone:
+		v.reached = true
+
+		return v
+	case gone:
+		v.blocked, v.because = true, "it was deleted"
+
+		return v
+	case want != forGone && deleting:
+		v.blocked, v.because = true, "it is being deleted, since "+at.UTC().Format(time.RFC3339)
+
+		return v
+	case want != forGone && reached(o, want):
+		v.reached = true
+
+		return v
+	case by != "":
+		v.blocked, v.because, v.remedy = true, "it is paused by "+by, "kubectl moorage resume "+o.String()
+
+		return v
+	case want == forGone && !deleting:
+		v.because = "its deletion was not requested"
+
+		return v
+	}
+
+	return unreached(o, want)
+}
+
+// reached reports whether an object that exists has the state.
+func reached(o object.Object, want string) bool {
+	ready, _ := o.Condition(reasons.TypeReady)
+	if !ready.True() || !o.Present(ready) {
+		return false
+	}
+
+	if want == forReady {
+		return true
+	}
+
+	upToDate, has := o.Condition(reasons.TypeUpToDate)
+	if !has { // such a kind has the condition only once something has differed
+		upToDate, _ = o.Condition(reasons.TypeSynced)
+	}
+
+	return upToDate.True() && o.Present(upToDate)
+}
+
+// considered are the conditions that keep an object from a state, the most specific one first.
+func considered(want string) []string {
+	switch want {
+	case forApplied:
+		return []string{reasons.TypeSynced, reasons.TypeUpToDate, reasons.TypeReady}
+	case forGone:
+		return []string{reasons.TypeSynced}
+	}
+
+	return []string{reasons.TypeSynced, reasons.TypeReady}
+}
+
+// unreached says why an object does not have the state, by the first condition about the present spec that is not True.
+func unreached(o object.Object, want string) verdict {
+	v := verdict{object: o, because: "it has no conditions: its provider has not reconciled it yet, or is not running"}
+	if len(o.Conditions()) > 0 {
+		v.because = "its provider has not reconciled its present spec yet, or is not running"
+	}
+
+	stalled, _ := o.Condition(reasons.TypeStalled)
+	v.blocked = stalled.True() && o.Present(stalled)
+
+	if v.blocked {
+		v.because = sentence(stalled)
+	}
+
+	for _, kind := range considered(want) {
+		c, has := o.Condition(kind)
+		if !has || !o.Present(c) || c.True() && (want != forGone || c.Message == "") {
+			continue
+		}
+
+		known, _ := reasons.Of(c.Type, c.Reason)
+		v.because, v.remedy = sentence(c), known.Remedy
+		v.blocked = v.blocked || reasons.Blocks(c.Reason) && (want != forGone || reasons.BlocksDeletion(c.Reason))
+
+		break
+	}
+
+	if want == forGone {
+		v.because = fmt.Sprintf("it has the finalizers %s; %s", text.Line(strings.Join(o.GetFinalizers(), ", ")), v.because)
+	}
+
+	return v
+}
+
+// sentence returns what a condition says.
+func sentence(c object.Condition) string {
+	message := c.Message
+	if message == "" {
+		known, _ := reasons.Of(c.Type, c.Reason)
+		message = known.Meaning
+	}
+
+	return text.Line(fmt.Sprintf("%s is %s (%s): %s", c.Type, c.Status, c.Reason, message))
+}
