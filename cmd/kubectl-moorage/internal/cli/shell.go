@@ -9,8 +9,7 @@ import (
 
 // kubectlScript is the program that kubectl calls for the completion of the plugin.
 const kubectlScript = `#!/bin/sh
-# kubectl runs this program to complete "kubectl moorage". It has to be named kubectl_complete-moorage, be executable, and
-# be in a folder of $PATH.
+# kubectl runs this program to complete "kubectl moorage". Its name has to be kubectl_complete-moorage.
 exec kubectl-moorage __complete "$@"
 `
 

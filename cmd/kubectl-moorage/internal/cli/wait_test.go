@@ -59,7 +59,7 @@ func TestWait(t *testing.T) {
 		},
 		"Paused": {
 			"it ends at once", stream("orders", creating, set("true", "metadata", "annotations", keyPaused)), nil,
-			[]string{"--timeout", "1h"}, 2, "it is paused by the annotation krateo.io/paused. What to do: kubectl moorage resume",
+			[]string{"--timeout", "1h"}, 2, "by the annotation krateo.io/paused. What to do: kubectl moorage resume",
 		},
 		"Deleting": {
 			"it will not be ready", stream("orders", deleting), nil, []string{"--timeout", "1h"}, 2,
@@ -70,7 +70,9 @@ func TestWait(t *testing.T) {
 			func(s *server) { s.remove("streams.nats.example.org", "sea", "orders") }, []string{"--timeout", "1h"}, 2,
 			"stream/orders is not ready: it was deleted",
 		},
-		"Applied": {"ready and up to date", stream("orders"), nil, []string{"--for", "applied"}, 0, "stream/orders is applied\n"},
+		"Applied": {
+			"ready and up to date", stream("orders"), nil, []string{"--for", "applied"}, 0, "stream/orders is applied\n",
+		},
 		"AppliedWithoutCondition": {
 			"the kind has UpToDate only after a difference", stream("orders", without("UpToDate")), nil,
 			[]string{"--for", "applied"}, 0, "stream/orders is applied\n",
@@ -89,13 +91,15 @@ func TestWait(t *testing.T) {
 			"it has the finalizers finalizer.moorage.dev",
 		},
 		"NotDeleted": {
-			"somebody has to request it", stream("orders"), nil, []string{"--for", "gone", "--timeout", "20ms"}, 2,
+			"a user has to request it", stream("orders"), nil, []string{"--for", "gone", "--timeout", "20ms"}, 2,
 			"its deletion was not requested",
 		},
-		"NeverThere": {"what is not there is gone", stream("other"), nil, []string{"--for", "gone"}, 0, `There is no Stream "orders"`},
-		"Missing":    {"what is not there is not ready", stream("other"), nil, nil, 1, `there is no Stream "orders"`},
+		"NeverThere": {
+			"what is not there is gone", stream("other"), nil, []string{"--for", "gone"}, 0, `There is no Stream "orders"`,
+		},
+		"Missing": {"what is not there is not ready", stream("other"), nil, nil, 1, `there is no Stream "orders"`},
 		"UnknownState": {
-			"states are listed", stream("orders"), nil, []string{"--for", "done"}, 1, `no state "done" to wait for; use --for ready`,
+			"states are listed", stream("orders"), nil, []string{"--for", "done"}, 1, `no state "done" to wait for; use --for`,
 		},
 	}
 

@@ -37,8 +37,8 @@ func Blocks(reason string) bool {
 	return false
 }
 
-// BlocksDeletion reports whether an object that is being deleted waits with this reason for a change by a user. With the
-// other reasons that block, the external resource is left alone and the object is deleted.
+// BlocksDeletion reports whether an object that is being deleted waits with this reason for a change by a user. With
+// the other reasons that block, the external resource is left alone and the object is deleted.
 func BlocksDeletion(reason string) bool {
 	switch reason {
 	case "InvalidManagementPolicy", "CreationUnresolved", "BackendChanged":
