@@ -93,7 +93,7 @@ func (c *console) changing(what change, long, examples string) *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "All objects of the kind.")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask before several objects are changed.")
 	c.addSelection(cmd)
-	c.addOutput(cmd, formatJSON)
+	c.addOutput(cmd, formatJSON, formatWide)
 
 	return cmd
 }
@@ -193,7 +193,7 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 		results = append(results, changed{Reference: it.object.Reference(), Result: result})
 
 		if !c.json() {
-			c.say("%s %s", it.object, result)
+			c.say("%s %s", c.name(it.object, it.kind), result)
 		}
 	}
 

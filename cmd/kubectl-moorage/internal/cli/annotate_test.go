@@ -79,7 +79,12 @@ func TestChanges(t *testing.T) {
 		},
 		"AllYes": {
 			reason: "without a question", stream: stream("orders"), args: []string{"pause", "streams", "--all", "--yes", "-A"},
-			want: []string{"stream/orders paused\n"}, key: keyPaused, value: "true", found: true,
+			want: []string{"stream/orders in namespace sea paused\n"}, key: keyPaused, value: "true", found: true,
+		},
+		"Wide": {
+			reason: "with group and namespace", stream: stream("orders"), args: []string{"pause", "stream/orders", "-o", "wide"},
+			want: []string{"stream.nats.example.org/orders in namespace sea paused\n"}, key: keyPaused, value: "true",
+			found: true,
 		},
 		"NoMatch": {
 			reason: "an empty selection is an error", stream: stream("orders"),

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/cluster"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
 )
 
@@ -33,6 +34,7 @@ type console struct {
 	in       io.Reader
 	out, err io.Writer
 	now      func() time.Time
+	limit    func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	flags    common
 
 	mu sync.Mutex // for out and err
@@ -48,7 +50,7 @@ type common struct {
 // Main runs the command that the arguments name. It returns the exit code: 0 for success, 1 if the command failed, and
 // 2 if the answer of the command is no.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return run(ctx, args, &console{in: stdin, out: stdout, err: stderr, now: time.Now})
+	return run(ctx, args, &console{in: stdin, out: stdout, err: stderr, now: time.Now, limit: limit})
 }
 
 func run(ctx context.Context, args []string, c *console) int {
@@ -158,6 +160,20 @@ const (
 	formatJSON = "json"
 	formatWide = "wide"
 )
+
+// name returns an object for a line of the output: with its namespace if objects of several are looked at.
+func (c *console) name(o object.Object, k cluster.Kind) string {
+	out := o.String()
+	if c.wide() && k.Resource.Group != "" {
+		out = strings.ToLower(k.Name) + "." + k.Resource.Group + "/" + o.GetName()
+	}
+
+	if (c.wide() || c.flags.everywhere) && o.GetNamespace() != "" {
+		out += " in namespace " + o.GetNamespace()
+	}
+
+	return text.Line(out)
+}
 
 // note writes a line for the user, beside the output.
 func (c *console) note(format string, args ...any) {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +75,16 @@ func TestNoAccess(t *testing.T) {
 		}
 	}
 
+	end := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+	website := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<html>\n<body>\x1b[31mWelcome</body>\n</html>"))
+	}))
+
+	t.Cleanup(website.Close)
+	t.Cleanup(hanging.Close)
+	t.Cleanup(func() { close(end) })
+
 	t.Setenv("KUBECONFIG", empty)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 
@@ -91,7 +103,11 @@ func TestNoAccess(t *testing.T) {
 			[]string{"--server", "http://user:" + canary + "@127.0.0.1:1"},
 			"cannot reach the API server http://user:xxxxx@127.0.0.1:1",
 		},
-		"NoAPIServer": {[]string{"--server", "http://127.0.0.1:1/ \x1b"}, "invalid control character"},
+		"NoAnswer": {
+			[]string{"--server", hanging.URL, "--request-timeout", "20ms"}, "no answer in time (--request-timeout)",
+		},
+		"Page":         {[]string{"--server", website.URL}, "cannot list the kinds of the API server"},
+		"ControlInURL": {[]string{"--server", "http://127.0.0.1:1/ \x1b"}, "invalid control character"},
 	}
 
 	for name, tc := range cases {

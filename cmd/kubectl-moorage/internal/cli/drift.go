@@ -219,7 +219,7 @@ func (it driftedItem) why() string {
 // fields returns rows with a path and both values. There is at least one row.
 func (c *console) fields(d object.Drift) (out [][3]string) {
 	for _, f := range d.Fields {
-		out = append(out, [3]string{path(f), c.value(f, f.Desired), c.value(f, f.Observed)})
+		out = append(out, [3]string{fieldPath(f), c.value(f, f.Desired), c.value(f, f.Observed)})
 	}
 
 	switch {
@@ -232,8 +232,8 @@ func (c *console) fields(d object.Drift) (out [][3]string) {
 	return out
 }
 
-// path returns the path of a field, and whether an update cannot change it.
-func path(f object.Difference) string {
+// fieldPath returns the path of a field, and whether an update cannot change it.
+func fieldPath(f object.Difference) string {
 	if f.Immutable {
 		return f.Path + " (immutable)"
 	}

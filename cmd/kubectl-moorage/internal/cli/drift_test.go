@@ -102,6 +102,12 @@ func TestDriftVariants(t *testing.T) {
 				s.forbid["list streams.nats.example.org"] = true
 			}, []string{"streams", "-A"}, 1, []string{"only with -n"},
 		},
+		"PartOfTheKinds": {
+			"an extension of the API server may be away", func(s *server) {
+				s.add("streams.nats.example.org", stream("orders", differs))
+				s.forbid["discovery other.example.org"] = true
+			}, nil, 2, []string{"stream/orders", "the API server could not list the kinds of other.example.org/v1"},
+		},
 		"ByConditions": {
 			"a kind without the category, whose objects have the conditions", func(s *server) {
 				s.add("streams.other.example.org", stream("orders", differs, set("other.example.org/v1", "apiVersion")))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ kubectl logs -n provider-nats deploy/provider-nats | kubectl moorage history str
 		ValidArgsFunction: c.completeObjects,
 		RunE:              func(cmd *cobra.Command, args []string) error { return c.history(cmd.Context(), args) },
 	}
-	c.addOutput(cmd, formatJSON)
+	c.addOutput(cmd, formatJSON, formatWide)
 
 	return cmd
 }
@@ -226,6 +227,10 @@ func (c *console) showHistory(out historyOutput) error {
 	}
 
 	table := text.NewTable(c.out, "TIME", "AGE", "SOURCE", "WHAT", "MESSAGE")
+
+	if c.wide() && out.Object != nil {
+		c.say("%s %s %s", out.Object.APIVersion, out.Object.Kind, path.Join(out.Object.Namespace, out.Object.Name))
+	}
 
 	for _, m := range out.Items {
 		what := m.What

@@ -49,6 +49,7 @@ type server struct {
 
 	endWatches atomic.Int32 // how many watches the server ends at once
 
+	before  func(r *http.Request)                         // each request; may be nil
 	patched func(s *server, o *unstructured.Unstructured) // plays the provider; may be nil
 }
 
@@ -122,16 +123,41 @@ type result struct {
 func (s *server) run(answer string, args ...string) result {
 	s.Helper()
 
-	return runWith(s.T, answer, append(slices.Clone(args), "--kubeconfig", s.kubeconfig)...)
+	return runLimited(s.T, answer, s.limit, append(slices.Clone(args), "--kubeconfig", s.kubeconfig)...)
+}
+
+// brief is a timeout that is over as soon as the command watches.
+const brief = "1s"
+
+// limit ends a brief timeout when the command watches. Other timeouts do not end.
+func (s *server) limit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+
+	if d.String() == brief {
+		go func() {
+			s.awaitWatch(ctx, 1)
+			cancel()
+		}()
+	}
+
+	return ctx, cancel
 }
 
 func runWith(t *testing.T, answer string, args ...string) result {
 	t.Helper()
 
+	return runLimited(t, answer, limit, args...)
+}
+
+func runLimited(t *testing.T, answer string,
+	limit func(context.Context, time.Duration) (context.Context, context.CancelFunc), args ...string,
+) result {
+	t.Helper()
+
 	var out, stderr bytes.Buffer
 
 	code := run(t.Context(), args, &console{
-		in: strings.NewReader(answer), out: &out, err: &stderr, now: func() time.Time { return now },
+		in: strings.NewReader(answer), out: &out, err: &stderr, now: func() time.Time { return now }, limit: limit,
 	})
 
 	for _, text := range []string{out.String(), stderr.String()} {
@@ -196,6 +222,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())
 	s.mu.Unlock()
 
+	if s.before != nil {
+		s.before(r)
+	}
+
 	w.Header().Set("Content-Type", "application/json")
 
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -212,6 +242,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case 1:
 		reply(w, s.groups())
 	case 3:
+		s.mu.Lock()
+		away := s.forbid["discovery "+parts[1]]
+		s.mu.Unlock()
+
+		if away {
+			fail(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "away")
+
+			return
+		}
+
 		list := metav1.APIResourceList{GroupVersion: strings.Trim(parts[1]+"/"+parts[2], "/")}
 		for _, res := range s.resources {
 			if res.Group == parts[1] && res.Version == parts[2] {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -119,13 +120,14 @@ func unreached(o object.Object, want string) verdict {
 	return v
 }
 
-// sentence returns what a condition says.
+// sentence returns what a condition says. A message is quoted: it may be a text of the external system, and must not be
+// taken for one of this program.
 func sentence(c object.Condition) string {
-	message := c.Message
-	if message == "" {
+	about := strconv.Quote(c.Message)
+	if c.Message == "" {
 		known, _ := reasons.Of(c.Type, c.Reason)
-		message = known.Meaning
+		about = known.Meaning
 	}
 
-	return text.Line(fmt.Sprintf("%s is %s (%s): %s", c.Type, c.Status, c.Reason, message))
+	return text.Line(fmt.Sprintf("%s is %s (%s): %s", c.Type, c.Status, c.Reason, about))
 }

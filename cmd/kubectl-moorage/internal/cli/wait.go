@@ -63,7 +63,7 @@ kubectl moorage wait streams -l app=web --for gone`),
 	cmd.Flags().BoolVar(&o.all, "all", false, "All objects of the kind.")
 	complete(cmd, "for", forReady, forApplied, forGone)
 	c.addSelection(cmd)
-	c.addOutput(cmd, formatJSON)
+	c.addOutput(cmd, formatJSON, formatWide)
 
 	return cmd
 }
@@ -106,7 +106,7 @@ func (c *console) wait(ctx context.Context, args []string, o waitOptions) error 
 		return err
 	}
 
-	limited, cancel := limit(ctx, o.timeout)
+	limited, cancel := c.limit(ctx, o.timeout)
 	defer cancel()
 
 	results, err := c.follow(limited, cancel, s, selections, o)
@@ -122,7 +122,7 @@ func (c *console) wait(ctx context.Context, args []string, o waitOptions) error 
 }
 
 // follow watches the selections at the same time, until each is reached, one cannot be, or ctx ends. It calls cancel to
-// end the others.
+// end the others, once all were read.
 func (c *console) follow(ctx context.Context, cancel func(), s *session, selections []cluster.Selection,
 	o waitOptions,
 ) (results []waited, err error) {
@@ -130,18 +130,25 @@ func (c *console) follow(ctx context.Context, cancel func(), s *session, selecti
 		waiters = make([]*waiter, len(selections))
 		failed  = make([]error, len(selections))
 		running sync.WaitGroup
+		unread  sync.WaitGroup
 	)
 
+	unread.Add(len(selections))
+
 	for i, where := range selections {
-		w := newWaiter(c, where, o)
+		w := newWaiter(c, where, o, sync.OnceFunc(unread.Done))
 		waiters[i] = w
 
 		running.Go(func() {
+			defer w.read()
+
 			if err := s.Follow(ctx, where, w); err != nil && ctx.Err() == nil && !errors.Is(err, errOnce) {
 				failed[i] = err
 			}
 
 			if w.blocked || failed[i] != nil {
+				w.read()
+				unread.Wait()
 				cancel()
 			}
 		})
@@ -156,7 +163,7 @@ func (c *console) follow(ctx context.Context, cancel func(), s *session, selecti
 	return results, errors.Join(failed...)
 }
 
-// limit returns a context that ends after a duration that is positive.
+// limit returns a context that ends after a positive duration. With another duration it has no end of its own.
 func limit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d > 0 {
 		return context.WithTimeout(ctx, d)
@@ -172,6 +179,8 @@ type waited struct {
 	Reached  bool   `json:"reached"`
 	Because  string `json:"because,omitempty"` // why the state was not reached
 	WhatToDo string `json:"whatToDo,omitempty"`
+
+	name string // for people
 }
 
 // A waiter follows the objects of a selection until each has the state, or one cannot reach it.
@@ -180,6 +189,8 @@ type waiter struct {
 	where   cluster.Selection
 	options waitOptions
 
+	read    func() // is called after the first list
+	listed  bool
 	pending map[types.NamespacedName]verdict
 	reached []waited
 	blocked bool // an object cannot reach the state
@@ -188,12 +199,15 @@ type waiter struct {
 // errOnce ends a wait that looks only once.
 var errOnce = errors.New("looked once")
 
-func newWaiter(c *console, where cluster.Selection, o waitOptions) *waiter {
-	return &waiter{c: c, where: where, options: o, pending: map[types.NamespacedName]verdict{}}
+func newWaiter(c *console, where cluster.Selection, o waitOptions, read func()) *waiter {
+	return &waiter{c: c, where: where, options: o, read: read, pending: map[types.NamespacedName]verdict{}}
 }
 
 // Listed implements cluster.Follower.
 func (w *waiter) Listed(objects []object.Object) (bool, error) {
+	defer w.read()
+
+	w.listed = true
 	present := map[types.NamespacedName]bool{}
 
 	for _, o := range objects {
@@ -266,7 +280,7 @@ func (w *waiter) judge(o object.Object, gone bool) {
 	w.reached = append(w.reached, waited{Reference: o.Reference(), Reached: true})
 
 	if !w.c.json() {
-		w.c.say("%s is %s", o, w.options.state)
+		w.c.say("%s is %s", w.c.name(o, w.where.Kind), w.options.state)
 	}
 }
 
@@ -274,8 +288,19 @@ func (w *waiter) judge(o object.Object, gone bool) {
 func (w *waiter) results() []waited {
 	out := w.reached
 
+	if !w.listed {
+		out = append(out, waited{
+			Reference: object.Reference{
+				APIVersion: w.where.Kind.Resource.GroupVersion().String(), Kind: w.where.Kind.Name, Name: w.where.Name,
+			},
+			Because: "the API server has not answered in time", name: w.where.String(),
+		})
+	}
+
 	for _, v := range w.pending {
-		out = append(out, waited{Reference: v.object.Reference(), Because: v.because, WhatToDo: v.remedy})
+		out = append(out, waited{
+			Reference: v.object.Reference(), Because: v.because, WhatToDo: v.remedy, name: w.c.name(v.object, w.where.Kind),
+		})
 	}
 
 	slices.SortFunc(out, func(a, b waited) int {
@@ -299,7 +324,7 @@ func (c *console) showWaited(results []waited, o waitOptions) error {
 			continue
 		}
 
-		line := fmt.Sprintf("%s/%s is not %s: %s", strings.ToLower(r.Kind), r.Name, o.state, r.Because)
+		line := fmt.Sprintf("%s is not %s: %s", r.name, o.state, r.Because)
 		if r.WhatToDo != "" {
 			line = strings.TrimSuffix(line, ".") + ". What to do: " + r.WhatToDo
 		}

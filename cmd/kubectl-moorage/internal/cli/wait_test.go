@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -30,9 +31,9 @@ func TestWait(t *testing.T) {
 			func(s *server) { s.add("streams.nats.example.org", stream("orders")) }, nil, 0, "stream/orders is ready\n",
 		},
 		"TimedOut": {
-			"the reason and what to do", stream("orders", creating), nil, []string{"--timeout", "20ms"}, 2,
-			"stream/orders is not ready: Synced is False (ReconcileError): observe failed: no route to host. What to do: Read " +
-				"the message.",
+			"the reason and what to do", stream("orders", creating), nil, []string{"--timeout", brief}, 2,
+			`stream/orders is not ready: Synced is False (ReconcileError): "observe failed: no route to host". What to do: ` +
+				"Read the message.",
 		},
 		"Once": {
 			"zero does not watch", stream("orders", creating), nil, []string{"--timeout", "0"}, 2, "stream/orders is not ready",
@@ -87,11 +88,11 @@ func TestWait(t *testing.T) {
 			"stream/orders is gone\n",
 		},
 		"NotGone": {
-			"who keeps it", stream("orders", deleting, finalizer), nil, []string{"--for", "gone", "--timeout", "20ms"}, 2,
+			"who keeps it", stream("orders", deleting, finalizer), nil, []string{"--for", "gone", "--timeout", brief}, 2,
 			"it has the finalizers finalizer.moorage.dev",
 		},
 		"NotDeleted": {
-			"a user has to request it", stream("orders"), nil, []string{"--for", "gone", "--timeout", "20ms"}, 2,
+			"a user has to request it", stream("orders"), nil, []string{"--for", "gone", "--timeout", brief}, 2,
 			"its deletion was not requested",
 		},
 		"NeverThere": {
@@ -180,7 +181,20 @@ func TestWaitGoesOn(t *testing.T) {
 func TestWaitDoesNotPoll(t *testing.T) {
 	s := newServer(t)
 	s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
-	s.run("", "wait", "stream/orders", "--timeout", "100ms")
+
+	go func() {
+		s.awaitWatch(t.Context(), 1)
+
+		for range 5 {
+			s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
+		}
+
+		s.add("streams.nats.example.org", stream("orders"))
+	}()
+
+	if got := s.run("", "wait", "stream/orders"); got.code != 0 {
+		t.Errorf("got %+v", got)
+	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,6 +209,26 @@ func TestWaitDoesNotPoll(t *testing.T) {
 
 	if reads != 2 {
 		t.Errorf("%d requests for the object, want a list and a watch: %v", reads, s.requests)
+	}
+}
+
+// TestWaitWithoutAnAnswer checks that an object that could not be read in time does not count as ready.
+func TestWaitWithoutAnAnswer(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders"))
+
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+
+	s.before = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "/namespaces/") {
+			<-end
+		}
+	}
+
+	got := runWith(t, "", "wait", "stream/orders", "--timeout", "50ms", "--kubeconfig", s.kubeconfig)
+	if got.code != 2 || !strings.Contains(got.err, "is not ready: the API server has not answered in time") {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -40,7 +40,8 @@ kubectl moorage why stream orders --ask=false`),
 			return c.why(cmd.Context(), args, ask, timeout)
 		},
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "How long to wait for the answer.")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second,
+		"How long to wait for the answer. Zero waits without end.")
 	cmd.Flags().BoolVar(&ask, "ask", true, "Request a reconcile, which the provider answers.")
 	c.addOutput(cmd, formatJSON, formatWide)
 
@@ -165,7 +166,7 @@ func (c *console) ask(ctx context.Context, s *session, it item, timeout time.Dur
 		return "", fmt.Sprintf("the object is paused by %s, and its provider answers no request", by)
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := c.limit(ctx, timeout)
 	defer cancel()
 
 	value := c.request()

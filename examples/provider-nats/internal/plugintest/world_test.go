@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
@@ -55,6 +57,8 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, Env: env, bin: t.TempDir()}
 	w.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(wait.Patience()))
 	must(t, err)
+
+	ctrl.SetLogger(logr.Discard())
 
 	o := provider.DefaultOptions()
 	o.HealthAddress, o.MetricsAddress = "0", "0"
