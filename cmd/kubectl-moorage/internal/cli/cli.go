@@ -109,7 +109,7 @@ func newRoot(c *console) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.SetHelpCommand(helpCommand())
 
 	c.access = cluster.NewAccess(root.PersistentFlags())
 	root.AddCommand(c.driftCommand(), c.whyCommand(), c.historyCommand(), c.waitCommand(), c.pauseCommand(),
@@ -118,6 +118,25 @@ func newRoot(c *console) *cobra.Command {
 	c.completeFlags(root)
 
 	return root
+}
+
+// helpCommand returns the command help, which is the same as the flag --help of the command that it names.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "help [COMMAND]",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return fmt.Errorf("there is no command %q; kubectl moorage --help lists the commands",
+					strings.Join(args, " "))
+			}
+
+			found.InitDefaultHelpFlag()
+
+			return found.Help()
+		},
+	}
 }
 
 // example returns the examples of a command, as its help shows them.

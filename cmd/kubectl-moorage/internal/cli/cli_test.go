@@ -21,6 +21,7 @@ func TestBadInput(t *testing.T) {
 		want string
 	}{
 		"UnknownCommand": {[]string{"drfit"}, `there is no command "drfit"; kubectl moorage --help`},
+		"UnknownHelp":    {[]string{"help", "drfit"}, `there is no command "drfit"`},
 		"UnknownFlag":    {[]string{"drift", "--every"}, "unknown flag: --every; see kubectl moorage drift --help"},
 		"UnknownFormat":  {[]string{"drift", "-o", "yaml"}, `there is no format "yaml" of the output; use -o json`},
 		"UnknownKind": {
@@ -152,6 +153,10 @@ func examples(t *testing.T, root, cmd *cobra.Command) {
 }
 
 func TestNoCommandIsHelp(t *testing.T) {
+	if a, b := runWith(t, "", "help", "wait"), runWith(t, "", "wait", "--help"); a != b || a.code != 0 {
+		t.Errorf("help wait is %+v, and wait --help is %+v", a, b)
+	}
+
 	if got := runWith(t, ""); got.code != 0 || !strings.Contains(got.out, "Exit codes:") {
 		t.Errorf("without a command: %+v", got)
 	}

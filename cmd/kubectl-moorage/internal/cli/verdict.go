@@ -114,7 +114,7 @@ func unreached(o object.Object, want string) verdict {
 	}
 
 	if want == forGone {
-		v.because = fmt.Sprintf("it has the finalizers %s; %s", text.Line(strings.Join(o.GetFinalizers(), ", ")), v.because)
+		v.because = fmt.Sprintf("it has the finalizers %s; %s", strings.Join(o.Finalizers(), ", "), v.because)
 	}
 
 	return v

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/cluster"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
@@ -53,10 +54,17 @@ type explanation struct {
 	APIVersion string             `json:"apiVersion"`
 	Kind       string             `json:"kind"`
 	Object     object.Reference   `json:"object"`
+	Deletion   *deletion          `json:"deletion,omitempty"`
 	Answer     string             `json:"answer,omitempty"`   // of the provider
 	NoAnswer   string             `json:"noAnswer,omitempty"` // why there is no answer
 	Conditions []explainedReasons `json:"conditions"`
 	Drift      object.Drift       `json:"drift"`
+}
+
+// A deletion is the JSON of an object that is being deleted.
+type deletion struct {
+	RequestedAt metav1.Time `json:"requestedAt"`
+	Finalizers  []string    `json:"finalizers,omitempty"` // that keep the object
 }
 
 type explainedReasons struct {
@@ -94,6 +102,10 @@ func (c *console) why(ctx context.Context, args []string, ask bool, timeout time
 
 	e.Object, e.Drift = it.object.Reference(), it.object.Drift()
 	e.Conditions = explain(it.object.Conditions())
+
+	if at, deleted := it.object.Deleted(); deleted {
+		e.Deletion = &deletion{metav1.NewTime(at), it.object.Finalizers()}
+	}
 
 	if c.json() {
 		return c.writeJSON(e)
@@ -236,6 +248,11 @@ func (c *console) showExplanation(e explanation) error {
 	} else {
 		c.say("No answer of the provider: %s.", strings.TrimSuffix(e.NoAnswer, "."))
 		c.say("This is what the object says:")
+	}
+
+	if d := e.Deletion; d != nil {
+		c.say("The deletion was requested %s ago. Finalizers that keep the object: %s.",
+			text.Age(c.now(), d.RequestedAt.Time), strings.Join(d.Finalizers, ", "))
 	}
 
 	fmt.Fprintln(c.out)

@@ -59,6 +59,11 @@ func TestWhy(t *testing.T) {
 			"a paused object gives no answer", stream("orders", set("true", "metadata", "annotations", "krateo.io/paused")),
 			func(*server) {}, nil, []string{"the object is paused by the annotation krateo.io/paused"}, false,
 		},
+		"Deleting": {
+			"since when, and what keeps it", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp"),
+				set([]any{"finalizer.moorage.dev"}, "metadata", "finalizers")), func(*server) {}, []string{"--ask=false"},
+			[]string{"The deletion was requested 60m ago. Finalizers that keep the object: finalizer.moorage.dev."}, false,
+		},
 		"New": {
 			"an object without a status", stream("orders", set(map[string]any{}, "status")), func(*server) {},
 			[]string{"--ask=false"}, []string{"has no conditions: its provider has not reconciled it yet"}, false,

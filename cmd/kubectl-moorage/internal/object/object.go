@@ -200,6 +200,15 @@ func (o Object) Deleted() (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Finalizers returns the finalizers of the object.
+func (o Object) Finalizers() (out []string) {
+	for _, f := range o.GetFinalizers() {
+		out = append(out, text.Line(f))
+	}
+
+	return out
+}
+
 // A Reference names an object in JSON.
 type Reference struct {
 	APIVersion string `json:"apiVersion"`
