@@ -113,7 +113,6 @@ func pause(o object.Object) (step, error) {
 // be "false" instead of missing.
 func resume(o object.Object) (step, error) {
 	other := o.OtherPause()
-	_, ours := o.GetAnnotations()[reasons.AnnotationKeyReconciliationPaused]
 
 	switch by := o.Paused(); {
 	case by == object.ByPolicies:
@@ -124,7 +123,7 @@ func resume(o object.Object) (step, error) {
 		value := "false"
 
 		return step{
-			values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: &value}, depends: ours,
+			values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: &value}, depends: true,
 			note: fmt.Sprintf("%s still has the annotation %s of another runtime, which %s=false overrides.", o, other,
 				reasons.AnnotationKeyReconciliationPaused),
 		}, nil

@@ -140,6 +140,27 @@ func TestForbiddenChange(t *testing.T) {
 	}
 }
 
+// TestAnnotationNotStored checks that a success without an effect is an error.
+func TestAnnotationNotStored(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders"))
+	s.drop = true
+
+	check(t, s.run("", "pause", "stream/orders"), "the API server did not store the annotation "+keyPaused)
+}
+
+// TestResumeDependsOnWhatWasRead checks that a value is not written if the object has changed since it was chosen.
+func TestResumeDependsOnWhatWasRead(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", set("true", "metadata", "annotations", "crossplane.io/paused"),
+		with("Synced", "False", "ReconcilePaused", "paused by the annotation crossplane.io/paused")))
+	s.run("", "resume", "stream/orders")
+
+	if patch := s.patches["streams.nats.example.org|sea|orders"]; !strings.Contains(patch, `"resourceVersion":"1"`) {
+		t.Errorf("the patch is %s", patch)
+	}
+}
+
 // TestPatchNamesTheObject checks that an object of the same name is not changed in place of the one that was read.
 func TestPatchNamesTheObject(t *testing.T) {
 	s := newServer(t)

@@ -113,7 +113,7 @@ func TestNoAccess(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			check(t, runWith(t, "", append([]string{"drift"}, tc.args...)...), tc.want)
+			check(t, runWith(t, append([]string{"drift"}, tc.args...)...), tc.want)
 		})
 	}
 }
@@ -127,7 +127,7 @@ func TestHelp(t *testing.T) {
 			continue
 		}
 
-		got := runWith(t, "", cmd.Name(), "--help")
+		got := runWith(t, cmd.Name(), "--help")
 		if got.code != 0 || !strings.Contains(got.out, "Examples:\n") {
 			t.Errorf("%s --help: %+v", cmd.Name(), got)
 		}
@@ -153,11 +153,11 @@ func examples(t *testing.T, root, cmd *cobra.Command) {
 }
 
 func TestNoCommandIsHelp(t *testing.T) {
-	if a, b := runWith(t, "", "help", "wait"), runWith(t, "", "wait", "--help"); a != b || a.code != 0 {
+	if a, b := runWith(t, "help", "wait"), runWith(t, "wait", "--help"); a != b || a.code != 0 {
 		t.Errorf("help wait is %+v, and wait --help is %+v", a, b)
 	}
 
-	if got := runWith(t, ""); got.code != 0 || !strings.Contains(got.out, "Exit codes:") {
+	if got := runWith(t); got.code != 0 || !strings.Contains(got.out, "Exit codes:") {
 		t.Errorf("without a command: %+v", got)
 	}
 }

@@ -45,6 +45,20 @@ func TestDriftIsJSON(t *testing.T) {
 	}
 }
 
+// TestDriftReadsAllPages checks that a list of several responses is read to its end.
+func TestDriftReadsAllPages(t *testing.T) {
+	s := newServer(t)
+	s.page = 2
+
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		s.add("streams.nats.example.org", stream(name, differs))
+	}
+
+	if got := s.run("", "drift"); strings.Count(got.out, "stream/") != 5 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestDriftVariants(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

@@ -48,6 +48,9 @@ type server struct {
 	patches  map[string]string // the last patch of an object
 
 	endWatches atomic.Int32 // how many watches the server ends at once
+	expire     bool         // it ends them as expired
+	page       int          // objects in a response of a list; 0: all
+	drop       bool         // annotations are not stored
 
 	before  func(r *http.Request)                         // each request; may be nil
 	patched func(s *server, o *unstructured.Unstructured) // plays the provider; may be nil
@@ -143,10 +146,10 @@ func (s *server) limit(ctx context.Context, d time.Duration) (context.Context, c
 	return ctx, cancel
 }
 
-func runWith(t *testing.T, answer string, args ...string) result {
+func runWith(t *testing.T, args ...string) result {
 	t.Helper()
 
-	return runLimited(t, answer, limit, args...)
+	return runLimited(t, "", limit, args...)
 }
 
 func runLimited(t *testing.T, answer string,
@@ -380,9 +383,16 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, resource, namespac
 		}
 	}
 
+	begin, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	items, next := items[begin:], ""
+
+	if s.page > 0 && len(items) > s.page {
+		items, next = items[:s.page], strconv.Itoa(begin+s.page)
+	}
+
 	reply(w, map[string]any{
 		"kind": "List", "apiVersion": "v1", "items": items,
-		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)},
+		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version), "continue": next},
 	})
 }
 
@@ -398,6 +408,12 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request, resource, namespa
 	s.mu.Unlock()
 
 	if s.endWatches.Add(-1) >= 0 {
+		if s.expire {
+			gone := apierrors.NewResourceExpired("too old").Status()
+			gone.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+			reply(w, map[string]any{"type": "ERROR", "object": gone})
+		}
+
 		return
 	}
 
@@ -452,6 +468,10 @@ func (s *server) patch(w http.ResponseWriter, r *http.Request, resource, namespa
 	}
 
 	changes, _, _ := unstructured.NestedMap(patch, "metadata", "annotations")
+	if s.drop {
+		changes = nil
+	}
+
 	for key, value := range changes {
 		if v, set := value.(string); set {
 			annotations[key] = v

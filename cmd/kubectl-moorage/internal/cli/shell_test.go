@@ -14,7 +14,7 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 
-	check(t, runWith(t, "", "completion", "ksh"), "name one of bash, zsh, fish, powershell and kubectl")
+	check(t, runWith(t, "completion", "ksh"), "name one of bash, zsh, fish, powershell and kubectl")
 }
 
 // runCompletion returns the output of a command, which may have tabs.

@@ -15,11 +15,11 @@ func TestVersion(t *testing.T) {
 		t.Errorf("the version without information is %+v", got)
 	}
 
-	if got := runWith(t, "", "version"); got.code != 0 || !strings.HasPrefix(got.out, "kubectl moorage devel, go") {
+	if got := runWith(t, "version"); got.code != 0 || !strings.HasPrefix(got.out, "kubectl moorage devel, go") {
 		t.Errorf("got %+v", got)
 	}
 
-	if got := runWith(t, "", "version", "-o", "json"); got.code != 0 || !strings.Contains(got.out, `"kind": "Version"`) {
+	if got := runWith(t, "version", "-o", "json"); got.code != 0 || !strings.Contains(got.out, `"kind": "Version"`) {
 		t.Errorf("got %+v", got)
 	}
 }

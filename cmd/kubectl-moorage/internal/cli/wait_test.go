@@ -177,6 +177,24 @@ func TestWaitGoesOn(t *testing.T) {
 	}
 }
 
+// TestWaitAfterExpiry checks that an expired watch is started again from a new list, which shows what was missed.
+func TestWaitAfterExpiry(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp")))
+
+	s.expire = true
+	s.endWatches.Store(1)
+
+	go func() {
+		s.awaitWatch(t.Context(), 1)
+		s.remove("streams.nats.example.org", "sea", "orders")
+	}()
+
+	if got := s.run("", "wait", "stream/orders", "--for", "gone"); got.code != 0 || got.out != "stream/orders is gone\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestWaitDoesNotPoll checks that nothing is read again while a watch lasts.
 func TestWaitDoesNotPoll(t *testing.T) {
 	s := newServer(t)
@@ -226,7 +244,7 @@ func TestWaitWithoutAnAnswer(t *testing.T) {
 		}
 	}
 
-	got := runWith(t, "", "wait", "stream/orders", "--timeout", "50ms", "--kubeconfig", s.kubeconfig)
+	got := runWith(t, "wait", "stream/orders", "--timeout", "50ms", "--kubeconfig", s.kubeconfig)
 	if got.code != 2 || !strings.Contains(got.err, "is not ready: the API server has not answered in time") {
 		t.Errorf("got %+v", got)
 	}

@@ -27,9 +27,9 @@ type Follower interface {
 func (c *Cluster) Follow(ctx context.Context, s Selection, to Follower) error {
 	delay := newDelay()
 
-	for first := true; ; first = false {
+	for listed := false; ; {
 		begun := time.Now()
-		done, err := c.follow(ctx, s, to)
+		done, err := c.follow(ctx, s, to, &listed)
 
 		switch {
 		case done:
@@ -38,7 +38,7 @@ func (c *Cluster) Follow(ctx context.Context, s Selection, to Follower) error {
 			return ctx.Err()
 		case err == nil && time.Since(begun) > shortWatch:
 			delay = newDelay()
-		case err != nil && (first || !temporary(err)):
+		case err != nil && (!listed || !temporary(err)):
 			return err
 		default:
 			if err := pause(ctx, delay.Step()); err != nil {
@@ -68,12 +68,15 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// follow lists and watches once. It returns no error if the watch has ended as every watch does after a time.
-func (c *Cluster) follow(ctx context.Context, s Selection, to Follower) (done bool, err error) {
+// follow lists and watches once. It returns no error if the watch has ended as every watch does after a time. It sets
+// listed once the list was read.
+func (c *Cluster) follow(ctx context.Context, s Selection, to Follower, listed *bool) (done bool, err error) {
 	objects, version, err := c.List(ctx, s)
 	if err != nil {
 		return false, err
 	}
+
+	*listed = true
 
 	if done, err := to.Listed(objects); done || err != nil {
 		return done, err
