@@ -93,7 +93,7 @@ func TestHistoryVariants(t *testing.T) {
 		},
 		"Deleted": {
 			"of an object that is gone, events and entries are left",
-			func(s *server) { s.remove("streams.nats.example.org", "sea", "orders") }, []string{"stream/orders", file}, 0,
+			func(s *server) { s.remove() }, []string{"stream/orders", file}, 0,
 			[]string{"updated: maxAge", "Delete failed", `there is no Stream "orders" in namespace "sea" any more`},
 		},
 		"NothingKnown": {

@@ -210,12 +210,14 @@ func (s *server) store(resource string, u *unstructured.Unstructured, kind strin
 	s.grown = make(chan struct{})
 }
 
-// remove deletes an object.
-func (s *server) remove(resource, namespace, name string) {
+// remove deletes the stream orders.
+func (s *server) remove() {
+	const resource = "streams.nats.example.org"
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if u := s.objects[resource+"|"+namespace+"|"+name]; u != nil {
+	if u := s.objects[resource+"|sea|orders"]; u != nil {
 		s.store(resource, u, "DELETED")
 	}
 }

@@ -68,7 +68,7 @@ func TestWait(t *testing.T) {
 		},
 		"Deleted": {
 			"while it was waited for", stream("orders", creating),
-			func(s *server) { s.remove("streams.nats.example.org", "sea", "orders") }, []string{"--timeout", "1h"}, 2,
+			func(s *server) { s.remove() }, []string{"--timeout", "1h"}, 2,
 			"stream/orders is not ready: it was deleted",
 		},
 		"Applied": {
@@ -84,7 +84,7 @@ func TestWait(t *testing.T) {
 		},
 		"Gone": {
 			"the watch shows it", stream("orders", deleting, finalizer),
-			func(s *server) { s.remove("streams.nats.example.org", "sea", "orders") }, []string{"--for", "gone"}, 0,
+			func(s *server) { s.remove() }, []string{"--for", "gone"}, 0,
 			"stream/orders is gone\n",
 		},
 		"NotGone": {
@@ -187,7 +187,7 @@ func TestWaitAfterExpiry(t *testing.T) {
 
 	go func() {
 		s.awaitWatch(t.Context(), 1)
-		s.remove("streams.nats.example.org", "sea", "orders")
+		s.remove()
 	}()
 
 	if got := s.run("", "wait", "stream/orders", "--for", "gone"); got.code != 0 || got.out != "stream/orders is gone\n" {
