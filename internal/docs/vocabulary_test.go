@@ -14,8 +14,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/external/limit"
 )
 
-const conditionsPage = "docs/conditions-and-events.md"
-
 // column returns, for each row below a heading, the first text in backquotes and the cell of the named column.
 func column(t *testing.T, page, heading, name string) map[string]string {
 	t.Helper()

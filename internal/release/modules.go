@@ -26,6 +26,7 @@ var released = []module{
 	{folder: "."},
 	{folder: "pkg/store/natskv", uses: []string{root}},
 	{folder: "cmd/moorage"},
+	{folder: "cmd/kubectl-moorage"},
 	{folder: "devcluster"},
 }
 

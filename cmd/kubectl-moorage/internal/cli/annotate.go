@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/reasons"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
+)
+
+// A change is what a command does to an object.
+type change struct {
+	verb   string // such as pause
+	done   string // such as paused
+	short  string // what the list of commands says
+	values func(o object.Object) (step, error)
+}
+
+// A step changes the annotations of one object.
+type step struct {
+	values  map[string]*string // nil: nothing is to be done
+	result  string             // instead of that of the change
+	depends bool               // on what was read
+	note    string             // for the user
+}
+
+func (c *console) pauseCommand() *cobra.Command {
+	what := change{"pause", "paused", "Pause objects", pause}
+
+	return c.changing(what, `Pause objects: until they are resumed, their providers do nothing for them, not even when they
+are deleted. The external resources stay as they are, and changes of the spec wait.`, `
+# One object
+kubectl moorage pause stream/orders
+# All streams of the namespace with a label
+kubectl moorage pause streams -l app=web`)
+}
+
+func (c *console) resumeCommand() *cobra.Command {
+	what := change{"resume", "resumed", "Resume objects that were paused", resume}
+
+	return c.changing(what, `Resume objects that were paused.`, `
+# One object
+kubectl moorage resume stream/orders
+# All objects of a kind in the namespace, without a question
+kubectl moorage resume streams --all --yes`)
+}
+
+func (c *console) reconcileCommand() *cobra.Command {
+	what := change{"reconcile", "reconcile requested", "Request a reconcile of objects now", c.reconcile}
+
+	return c.changing(what, `Request a reconcile of objects now, instead of at the end of their poll interval. The command
+does not wait for it: "kubectl moorage why" does, and shows the answer.`, `
+# One object
+kubectl moorage reconcile stream/orders
+# All streams of all namespaces, without a question
+kubectl moorage reconcile streams -A --all --yes`)
+}
+
+// changing returns a command that annotates objects.
+func (c *console) changing(what change, long, examples string) *cobra.Command {
+	var all, yes bool
+
+	cmd := &cobra.Command{
+		Use:               what.verb + " (KIND/NAME... | KIND NAME... | KIND (-l SELECTOR | --all))",
+		Short:             what.short,
+		Long:              long,
+		Example:           example(examples),
+		ValidArgsFunction: c.completeObjects,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			targets, err := parse(args)
+
+			switch named := len(targets) > 0 && targets[0].name != ""; {
+			case err != nil:
+				return err
+			case len(targets) == 0:
+				return errors.New("name objects: KIND/NAME, or a kind with -l or --all")
+			case named && all:
+				return errors.New("use either names of objects or --all")
+			case !named && !all && c.flags.labels == "":
+				return fmt.Errorf("name objects of %s, or use -l or --all", text.Line(args[0]))
+			}
+
+			return c.change(cmd.Context(), what, targets, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "All objects of the kind.")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask before several objects are changed.")
+	c.addSelection(cmd)
+	c.addOutput(cmd, formatJSON, formatWide)
+
+	return cmd
+}
+
+// pause returns the step that pauses an object.
+func pause(o object.Object) (step, error) {
+	if o.GetAnnotations()[reasons.AnnotationKeyReconciliationPaused] == "true" {
+		return step{result: "already paused"}, nil
+	}
+
+	value := "true"
+
+	return step{values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: &value}}, nil
+}
+
+// resume returns the step that resumes an object. If the annotation of another runtime pauses the object, ours has to
+// be "false" instead of missing.
+func resume(o object.Object) (step, error) {
+	other := o.OtherPause()
+
+	switch by := o.Paused(); {
+	case by == object.ByPolicies:
+		return step{}, fmt.Errorf("%s is paused by %s: add the actions that are allowed, such as \"*\"", o, by)
+	case by == "":
+		return step{result: "not paused"}, nil
+	case other != "":
+		value := "false"
+
+		return step{
+			values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: &value}, depends: true,
+			note: fmt.Sprintf("%s still has the annotation %s of another runtime, which %s=false overrides.", o, other,
+				reasons.AnnotationKeyReconciliationPaused),
+		}, nil
+	}
+
+	return step{values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: nil}}, nil
+}
+
+// reconcile returns the step that requests a reconcile of an object.
+func (c *console) reconcile(o object.Object) (step, error) {
+	value := c.request()
+	s := step{values: map[string]*string{reasons.AnnotationKeyReconcileRequestedAt: &value}}
+
+	if by := o.Paused(); by != "" {
+		s.note = fmt.Sprintf("%s is paused by %s: it is reconciled after it was resumed.", o, by)
+	}
+
+	return s, nil
+}
+
+// request returns the value of a new request for a reconcile.
+func (c *console) request() string { return c.now().UTC().Format(time.RFC3339Nano) }
+
+// A changed is the JSON of an object that was changed, or not.
+type changed struct {
+	object.Reference
+
+	Result string `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+func (c *console) change(ctx context.Context, what change, targets []target, yes bool) error {
+	s, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+
+	selections, err := c.selections(s, targets)
+	if err != nil {
+		return err
+	}
+
+	found, failed := s.find(ctx, selections)
+
+	if targets[0].name == "" && len(failed) == 0 {
+		if len(found) == 0 {
+			return fmt.Errorf("no object was found %s", c.where(s))
+		}
+
+		if err := c.confirm(what, found, yes); err != nil {
+			return err
+		}
+	}
+
+	results := []changed{}
+
+	for _, it := range found {
+		result, err := c.apply(ctx, s, what, it)
+		if err != nil {
+			failed = append(failed, err)
+			results = append(results, changed{Reference: it.object.Reference(), Error: text.Line(err.Error())})
+
+			continue
+		}
+
+		results = append(results, changed{Reference: it.object.Reference(), Result: result})
+
+		if !c.json() {
+			c.say("%s %s", c.name(it.object, it.kind), result)
+		}
+	}
+
+	if c.json() {
+		if err := c.writeJSON(map[string]any{"apiVersion": apiVersion, "kind": "ChangeList", "items": results}); err != nil {
+			return err
+		}
+	}
+
+	return c.joined(failed)
+}
+
+// apply changes an object, and returns the result in words.
+func (c *console) apply(ctx context.Context, s *session, what change, it item) (string, error) {
+	step, err := what.values(it.object)
+	if err != nil {
+		return "", err
+	}
+
+	if step.values == nil {
+		return step.result, nil
+	}
+
+	if err := s.Annotate(ctx, it.kind, it.object, step.values, step.depends); err != nil {
+		return "", err
+	}
+
+	if step.note != "" {
+		c.note("%s", step.note)
+	}
+
+	return what.done, nil
+}
+
+// errNotConfirmed is returned if the user does not confirm a change.
+var errNotConfirmed = errors.New("nothing was changed: it was not confirmed (--yes does not ask)")
+
+// confirm asks before objects are changed that were not named.
+func (c *console) confirm(what change, found []item, yes bool) error {
+	if yes {
+		return nil
+	}
+
+	var of []object.Reference
+	for _, it := range found {
+		of = append(of, it.object.Reference())
+	}
+
+	fmt.Fprint(c.err, text.Line(fmt.Sprintf("%s %s (%s)? [y/N]", what.verb, count(len(found), "object"), names(of)))+" ")
+
+	line, err := bufio.NewReader(c.in).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(c.err)
+	}
+
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+
+	return errNotConfirmed
+}

@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/reasons"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
+)
+
+func (c *console) driftCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "drift [KIND[/NAME] | KIND NAME...]",
+		Short: "List the objects whose external resource differs, and the fields",
+		Long: `List the objects whose external resource differs from the spec (the condition UpToDate is
+False), with the fields that differ, and since when. Without a kind, all kinds of managed resources
+are looked at.
+
+The fields are those of the last observation by the provider, in status.drift. Some kinds do not
+list them. Values of secret fields are never shown. The exit code is 2 if an object differs, and 1
+if something could not be read.`,
+		Example: example(`
+# All objects of the namespace that differ
+kubectl moorage drift
+# Streams of all namespaces, for a program
+kubectl moorage drift streams -A -o json
+# One object, with whole values
+kubectl moorage drift stream/orders -o wide`),
+		ValidArgsFunction: c.completeObjects,
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.drift(cmd.Context(), args) },
+	}
+	c.addSelection(cmd)
+	c.addOutput(cmd, formatJSON, formatWide)
+
+	return cmd
+}
+
+// driftList is the JSON of drift. Fields are added, never renamed.
+type driftList struct {
+	APIVersion string        `json:"apiVersion"`
+	Kind       string        `json:"kind"`
+	Items      []driftedItem `json:"items"`
+	// Unknown are the objects of which is not known whether they differ.
+	Unknown []object.Reference `json:"unknown"`
+}
+
+// apiVersion is the version of the JSON output.
+const apiVersion = "moorage.dev/v1"
+
+type driftedItem struct {
+	object.Reference
+
+	ExternalName       string      `json:"externalName,omitempty"`
+	ObservedGeneration int64       `json:"observedGeneration,omitempty"`
+	Since              metav1.Time `json:"since,omitzero"`
+	Reason             string      `json:"reason"`
+	Message            string      `json:"message,omitempty"`
+
+	object.Drift
+}
+
+func (c *console) drift(ctx context.Context, args []string) error {
+	targets, err := parse(args)
+	if err != nil {
+		return err
+	}
+
+	s, err := c.connect(ctx)
+	if err != nil {
+		return err
+	}
+
+	selections, err := c.selections(s, targets)
+	if err != nil {
+		return err
+	}
+
+	if len(selections) == 0 {
+		return errors.New("the API server has no kind of managed resources (category managed)")
+	}
+
+	found, failed := s.find(ctx, selections)
+	list := judge(found)
+
+	if err := c.showDrift(list); err != nil {
+		return err
+	}
+
+	if n := len(list.Unknown); n > 0 && !c.json() {
+		c.note("%s: it is not known whether they differ (%s).", count(n, "object"), names(list.Unknown))
+	}
+
+	if len(failed) > 0 {
+		return c.joined(failed)
+	}
+
+	if len(list.Items) > 0 {
+		return no{}
+	}
+
+	if !c.json() {
+		c.note("No object differs %s; %s.", c.where(s), count(len(found), "object")+" looked at")
+	}
+
+	return nil
+}
+
+// judge returns which objects differ.
+func judge(found []item) driftList {
+	list := driftList{APIVersion: apiVersion, Kind: "DriftList", Items: []driftedItem{}, Unknown: []object.Reference{}}
+
+	for _, it := range found {
+		condition, _ := it.object.Condition(reasons.TypeUpToDate)
+		synced, _ := it.object.Condition(reasons.TypeSynced)
+
+		switch {
+		case condition.False():
+			list.Items = append(list.Items, driftedItem{
+				Reference: it.object.Reference(), ExternalName: it.object.ExternalName(),
+				ObservedGeneration: condition.ObservedGeneration, Since: condition.LastTransitionTime,
+				Reason: condition.Reason, Message: condition.Message, Drift: it.object.Drift(),
+			})
+		case condition.True() && it.object.Present(condition):
+		case condition.Type == "" && synced.True() && it.object.Present(synced): // some kinds have it only if they differ
+		default:
+			list.Unknown = append(list.Unknown, it.object.Reference())
+		}
+	}
+
+	return list
+}
+
+// count returns a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// names returns the names of the first objects.
+func names(objects []object.Reference) string {
+	const most = 5
+
+	var out []string
+	for _, o := range objects[:min(most, len(objects))] {
+		out = append(out, strings.ToLower(o.Kind)+"/"+o.Name)
+	}
+
+	if len(objects) > most {
+		out = append(out, fmt.Sprintf("and %d more", len(objects)-most))
+	}
+
+	return strings.Join(out, ", ")
+}
+
+func (c *console) showDrift(list driftList) error {
+	if c.json() {
+		return c.writeJSON(list)
+	}
+
+	if len(list.Items) == 0 {
+		return nil
+	}
+
+	header := []string{"OBJECT", "SINCE", "REASON", "FIELD", "DESIRED", "OBSERVED"}
+	if c.flags.everywhere {
+		header = append([]string{"NAMESPACE"}, header...)
+	}
+
+	if c.wide() {
+		header = append(header, "EXTERNAL NAME", "MESSAGE")
+	}
+
+	table := text.NewTable(c.out, header...)
+
+	for _, it := range list.Items {
+		for i, f := range c.fields(it.Drift) {
+			row := []string{"", "", ""}
+			if i == 0 {
+				row = []string{strings.ToLower(it.Kind) + "/" + it.Name, text.Age(c.now(), it.Since.Time), it.why()}
+			}
+
+			if c.flags.everywhere {
+				row = append([]string{it.Namespace}, row...)
+				if i > 0 {
+					row[0] = ""
+				}
+			}
+
+			row = append(row, f[:]...)
+			if c.wide() && i == 0 {
+				row = append(row, it.ExternalName, it.Message)
+			}
+
+			table.Row(row...)
+		}
+	}
+
+	return table.Flush()
+}
+
+// why returns the reason, and whether it is about an earlier spec.
+func (it driftedItem) why() string {
+	if it.ObservedGeneration != 0 && it.ObservedGeneration < it.Generation {
+		return it.Reason + " (earlier spec)"
+	}
+
+	return it.Reason
+}
+
+// fields returns rows with a path and both values. There is at least one row.
+func (c *console) fields(d object.Drift) (out [][3]string) {
+	for _, f := range d.Fields {
+		out = append(out, [3]string{fieldPath(f), c.value(f, f.Desired), c.value(f, f.Observed)})
+	}
+
+	switch {
+	case len(out) == 0:
+		out = append(out, [3]string{"(not listed)", "", ""})
+	case d.More > 0:
+		out = append(out, [3]string{fmt.Sprintf("... and %d more", d.More), "", ""})
+	}
+
+	return out
+}
+
+// fieldPath returns the path of a field, and whether an update cannot change it.
+func fieldPath(f object.Difference) string {
+	if f.Immutable {
+		return f.Path + " (immutable)"
+	}
+
+	return f.Path
+}
+
+// value returns a value for a table.
+func (c *console) value(f object.Difference, v string) string {
+	const most = 40
+
+	switch {
+	case f.Sensitive:
+		return "(sensitive)"
+	case v == "":
+		return "(none)"
+	case c.wide():
+		return v
+	}
+
+	return text.Short(v, most)
+}

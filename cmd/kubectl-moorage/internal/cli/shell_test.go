@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell", "kubectl"} {
+		if got := runCompletion(t, "completion", shell); !strings.Contains(got, "kubectl-moorage") {
+			t.Errorf("the completion of %s is\n%s", shell, got)
+		}
+	}
+
+	check(t, runWith(t, "completion", "ksh"), "name one of bash, zsh, fish, powershell and kubectl")
+}
+
+// runCompletion returns the output of a command, which may have tabs.
+func runCompletion(t *testing.T, args ...string) string {
+	t.Helper()
+
+	var out strings.Builder
+	if code := run(t.Context(), args, &console{in: strings.NewReader(""), out: &out, err: &out}); code != 0 {
+		t.Errorf("%v: exit code %d\n%s", args, code, &out)
+	}
+
+	return out.String()
+}
+
+// TestCompletion checks what a shell proposes.
+func TestCompletion(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders"))
+	s.add("streams.nats.example.org", stream("logs"))
+
+	cases := map[string]struct {
+		words []string
+		want  []string
+	}{
+		"Kinds":     {[]string{"why", ""}, []string{"disks", "streams"}},
+		"Names":     {[]string{"why", "stream", ""}, []string{"logs", "orders"}},
+		"NextNames": {[]string{"pause", "stream", "logs", ""}, []string{"orders"}},
+		"Slash":     {[]string{"why", "stream/"}, []string{"stream/logs", "stream/orders"}},
+		"States":    {[]string{"wait", "--for", ""}, []string{"ready", "applied", "gone"}},
+		"Contexts":  {[]string{"drift", "--context", ""}, []string{"here"}},
+		"Unknown":   {[]string{"why", "strem", ""}, nil},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			last := len(tc.words) - 1
+			words := append(append([]string{"__complete"}, tc.words[:last]...), "--kubeconfig", s.kubeconfig)
+
+			if strings.HasPrefix(tc.words[last-1], "--") {
+				words = append([]string{"__complete", tc.words[0], "--kubeconfig", s.kubeconfig}, tc.words[1:last]...)
+			}
+
+			var got []string
+
+			for line := range strings.Lines(runCompletion(t, append(words, tc.words[last])...)) {
+				if strings.HasPrefix(line, ":") {
+					break
+				}
+
+				got = append(got, strings.TrimSpace(line))
+			}
+
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/reasons"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
+)
+
+// A verdict says whether an object has a state.
+type verdict struct {
+	object  object.Object
+	reached bool
+	blocked bool   // waiting does not help
+	because string // why it is not reached
+	remedy  string
+}
+
+// state judges an object, or what it was before it was deleted.
+func state(o object.Object, want string, gone bool) verdict {
+	at, deleting := o.Deleted()
+	by := o.Paused()
+
+	switch v := (verdict{object: o}); {
+	case gone && want == forGone:
+		v.reached = true
+
+		return v
+	case gone:
+		v.blocked, v.because = true, "it was deleted"
+
+		return v
+	case want != forGone && deleting:
+		v.blocked, v.because = true, "it is being deleted, since "+at.UTC().Format(time.RFC3339)
+
+		return v
+	case want != forGone && reached(o, want):
+		v.reached = true
+
+		return v
+	case by != "":
+		v.blocked, v.because, v.remedy = true, "it is paused by "+by, "kubectl moorage resume "+o.String()
+
+		return v
+	case want == forGone && !deleting:
+		v.because = "its deletion was not requested"
+
+		return v
+	}
+
+	return unreached(o, want)
+}
+
+// reached reports whether an object that exists has the state.
+func reached(o object.Object, want string) bool {
+	ready, _ := o.Condition(reasons.TypeReady)
+	if !ready.True() || !o.Present(ready) {
+		return false
+	}
+
+	if want == forReady {
+		return true
+	}
+
+	upToDate, has := o.Condition(reasons.TypeUpToDate)
+	if !has { // such a kind has the condition only once something has differed
+		upToDate, _ = o.Condition(reasons.TypeSynced)
+	}
+
+	return upToDate.True() && o.Present(upToDate)
+}
+
+// considered are the conditions that keep an object from a state, the most specific one first.
+func considered(want string) []string {
+	switch want {
+	case forApplied:
+		return []string{reasons.TypeSynced, reasons.TypeUpToDate, reasons.TypeReady}
+	case forGone:
+		return []string{reasons.TypeSynced}
+	}
+
+	return []string{reasons.TypeSynced, reasons.TypeReady}
+}
+
+// unreached says why an object does not have the state, by the first condition about the present spec that is not True.
+func unreached(o object.Object, want string) verdict {
+	v := verdict{object: o, because: "it has no conditions: its provider has not reconciled it yet, or is not running"}
+	if len(o.Conditions()) > 0 {
+		v.because = "its provider has not reconciled its present spec yet, or is not running"
+	}
+
+	stalled, _ := o.Condition(reasons.TypeStalled)
+	v.blocked = stalled.True() && o.Present(stalled)
+
+	if v.blocked {
+		v.because = sentence(stalled)
+	}
+
+	for _, kind := range considered(want) {
+		c, has := o.Condition(kind)
+		if !has || !o.Present(c) || c.True() && (want != forGone || c.Message == "") {
+			continue
+		}
+
+		known, _ := reasons.Of(c.Type, c.Reason)
+		v.because, v.remedy = sentence(c), known.Remedy
+		v.blocked = v.blocked || reasons.Blocks(c.Reason) && (want != forGone || reasons.BlocksDeletion(c.Reason))
+
+		break
+	}
+
+	if want == forGone {
+		v.because = fmt.Sprintf("it has the finalizers %s; %s", strings.Join(o.Finalizers(), ", "), v.because)
+	}
+
+	return v
+}
+
+// sentence returns what a condition says. A message is quoted: it may be a text of the external system, and must not be
+// taken for one of this program.
+func sentence(c object.Condition) string {
+	about := strconv.Quote(c.Message)
+	if c.Message == "" {
+		known, _ := reasons.Of(c.Type, c.Reason)
+		about = known.Meaning
+	}
+
+	return text.Line(fmt.Sprintf("%s is %s (%s): %s", c.Type, c.Status, c.Reason, about))
+}

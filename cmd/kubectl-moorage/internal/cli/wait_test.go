@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestWait(t *testing.T) {
+	creating := func(o map[string]any) {
+		with("Ready", "False", "Creating", "")(o)
+		with("Synced", "False", "ReconcileError", "observe failed:\nno route to host")(o)
+	}
+	deleting := set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp")
+	finalizer := set([]any{"finalizer.moorage.dev"}, "metadata", "finalizers")
+	earlier := set(int64(3), "metadata", "generation")
+	stalled := with("Stalled", "True", "QuotaExceeded", "no more streams")
+
+	cases := map[string]struct {
+		reason string
+		stream map[string]any
+		then   func(s *server) // once the command watches
+		args   []string
+		code   int
+		want   string
+	}{
+		"Ready": {"it is so already", stream("orders"), nil, nil, 0, "stream/orders is ready\n"},
+		"Becomes": {
+			"the watch shows it", stream("orders", creating),
+			func(s *server) { s.add("streams.nats.example.org", stream("orders")) }, nil, 0, "stream/orders is ready\n",
+		},
+		"TimedOut": {
+			"the reason and what to do", stream("orders", creating), nil, []string{"--timeout", brief}, 2,
+			`stream/orders is not ready: Synced is False (ReconcileError): "observe failed: no route to host". What to do: ` +
+				"Read the message.",
+		},
+		"Once": {
+			"zero does not watch", stream("orders", creating), nil, []string{"--timeout", "0"}, 2, "stream/orders is not ready",
+		},
+		"EarlierSpec": {
+			"conditions about an earlier spec do not count", stream("orders", earlier), nil, []string{"--timeout", "0"}, 2,
+			"its provider has not reconciled its present spec yet",
+		},
+		"NotReconciled": {
+			"a new object", stream("orders", set(map[string]any{}, "status")), nil, []string{"--timeout", "0"}, 2,
+			"it has no conditions",
+		},
+		"Stalled": {
+			"it ends at once", stream("orders", creating, stalled), nil, []string{"--timeout", "1h"}, 2, "ReconcileError",
+		},
+		"StalledAlone": {
+			"the other conditions may hold", stream("orders", with("Ready", "Unknown", "", ""), stalled), nil,
+			[]string{"--timeout", "1h"}, 2, "is not ready",
+		},
+		"Blocked": {
+			"without kstatus conditions, too",
+			stream("orders", creating, with("Synced", "False", "InvalidManagementPolicy", "unknown value \"x\"")), nil,
+			[]string{"--timeout", "1h"}, 2, "Correct the value.",
+		},
+		"Paused": {
+			"it ends at once", stream("orders", creating, set("true", "metadata", "annotations", keyPaused)), nil,
+			[]string{"--timeout", "1h"}, 2, "by the annotation krateo.io/paused. What to do: kubectl moorage resume",
+		},
+		"Deleting": {
+			"it will not be ready", stream("orders", deleting), nil, []string{"--timeout", "1h"}, 2,
+			"it is being deleted, since 2026-11-28T11:00:00Z",
+		},
+		"Deleted": {
+			"while it was waited for", stream("orders", creating),
+			func(s *server) { s.remove() }, []string{"--timeout", "1h"}, 2,
+			"stream/orders is not ready: it was deleted",
+		},
+		"Applied": {
+			"ready and up to date", stream("orders"), nil, []string{"--for", "applied"}, 0, "stream/orders is applied\n",
+		},
+		"AppliedWithoutCondition": {
+			"the kind has UpToDate only after a difference", stream("orders", without("UpToDate")), nil,
+			[]string{"--for", "applied"}, 0, "stream/orders is applied\n",
+		},
+		"NeverApplied": {
+			"policies forbid the update", stream("orders", differs), nil, []string{"--for", "applied", "--timeout", "1h"}, 2,
+			"UpToDate is False (UpdateRestricted)",
+		},
+		"Gone": {
+			"the watch shows it", stream("orders", deleting, finalizer),
+			func(s *server) { s.remove() }, []string{"--for", "gone"}, 0,
+			"stream/orders is gone\n",
+		},
+		"NotGone": {
+			"who keeps it", stream("orders", deleting, finalizer), nil, []string{"--for", "gone", "--timeout", brief}, 2,
+			"it has the finalizers finalizer.moorage.dev",
+		},
+		"NotDeleted": {
+			"a user has to request it", stream("orders"), nil, []string{"--for", "gone", "--timeout", brief}, 2,
+			"its deletion was not requested",
+		},
+		"NeverThere": {
+			"what is not there is gone", stream("other"), nil, []string{"--for", "gone"}, 0, `There is no Stream "orders"`,
+		},
+		"Missing": {"what is not there is not ready", stream("other"), nil, nil, 1, `there is no Stream "orders"`},
+		"UnknownState": {
+			"states are listed", stream("orders"), nil, []string{"--for", "done"}, 1, `no state "done" to wait for; use --for`,
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.add("streams.nats.example.org", tc.stream)
+
+			if tc.then != nil {
+				go func() {
+					s.awaitWatch(t.Context(), 1)
+					tc.then(s)
+				}()
+			}
+
+			got := s.run("", append([]string{"wait", "stream/orders"}, tc.args...)...)
+			if got.code != tc.code || !strings.Contains(got.out+got.err, tc.want) {
+				t.Errorf("%s: want exit code %d and %q, got %+v", tc.reason, tc.code, tc.want, got)
+			}
+		})
+	}
+}
+
+// without removes a condition.
+func without(kind string) func(map[string]any) {
+	return func(o map[string]any) {
+		with(kind, "", "", "")(o)
+
+		status := o["status"].(map[string]any)
+		all := status["conditions"].([]any)
+		status["conditions"] = all[:len(all)-1]
+	}
+}
+
+// TestWaitForSeveral checks that objects are watched at the same time: one that cannot be ready ends the wait for all.
+func TestWaitForSeveral(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("a", with("Ready", "False", "Creating", "")))
+	s.add("streams.nats.example.org", stream("b", set("true", "metadata", "annotations", keyPaused),
+		with("Ready", "False", "Creating", "")))
+	s.add("streams.nats.example.org", stream("c"))
+
+	got := s.run("", "wait", "streams", "--all", "--timeout", "1h", "-o", "json")
+
+	var list struct{ Items []waited }
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || got.code != 2 || len(list.Items) != 3 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+
+	if list.Items[0].Reached || list.Items[1].Because == "" || !list.Items[2].Reached {
+		t.Errorf("the list is %+v", list.Items)
+	}
+
+	if got := s.run("", "wait", "stream", "a", "b", "c", "--timeout", "1h"); got.code != 2 ||
+		strings.Count(got.err, "is not ready") != 2 || got.out != "stream/c is ready\n" {
+		t.Errorf("by their names: %+v", got)
+	}
+}
+
+// TestWaitGoesOn checks that a watch that the API server ends is started again.
+func TestWaitGoesOn(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
+
+	s.endWatches.Store(2)
+
+	go func() {
+		s.awaitWatch(t.Context(), 3)
+		s.add("streams.nats.example.org", stream("orders"))
+	}()
+
+	if got := s.run("", "wait", "stream/orders", "--timeout", "1h"); got.code != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestWaitAfterExpiry checks that an expired watch is started again from a new list, which shows what was missed.
+func TestWaitAfterExpiry(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp")))
+
+	s.expire = true
+	s.endWatches.Store(1)
+
+	go func() {
+		s.awaitWatch(t.Context(), 1)
+		s.remove()
+	}()
+
+	if got := s.run("", "wait", "stream/orders", "--for", "gone"); got.code != 0 || got.out != "stream/orders is gone\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestWaitDoesNotPoll checks that nothing is read again while a watch lasts.
+func TestWaitDoesNotPoll(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
+
+	go func() {
+		s.awaitWatch(t.Context(), 1)
+
+		for range 5 {
+			s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
+		}
+
+		s.add("streams.nats.example.org", stream("orders"))
+	}()
+
+	if got := s.run("", "wait", "stream/orders"); got.code != 0 {
+		t.Errorf("got %+v", got)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	reads := 0
+
+	for _, r := range s.requests {
+		if strings.Contains(r, "/streams?") {
+			reads++
+		}
+	}
+
+	if reads != 2 {
+		t.Errorf("%d requests for the object, want a list and a watch: %v", reads, s.requests)
+	}
+}
+
+// TestWaitWithoutAnAnswer checks that an object that could not be read in time does not count as ready.
+func TestWaitWithoutAnAnswer(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders"))
+
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+
+	s.before = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "/namespaces/") {
+			<-end
+		}
+	}
+
+	got := runWith(t, "wait", "stream/orders", "--timeout", "50ms", "--kubeconfig", s.kubeconfig)
+	if got.code != 2 || !strings.Contains(got.err, "is not ready: the API server has not answered in time") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestForbiddenWait(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
+	s.forbid["watch streams.nats.example.org"] = true
+
+	check(t, s.run("", "wait", "stream/orders"), `you may not watch Stream "orders" in namespace "sea" (Forbidden)`)
+}
