@@ -331,7 +331,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("exit code %d, %d rows, on stderr: %s", code, len(got), errs)
 	}
 
-	p.files(all)
+	p.files()
 	p.json()
 	p.mistakes()
 	p.unwritten(before)
@@ -386,7 +386,7 @@ func manifestOf(name, spec string) string {
 }
 
 // files checks the plans of manifests that are not applied.
-func (p *planned) files(all []client.Object) {
+func (p *planned) files() {
 	p.Helper()
 
 	path := p.file("# a comment\n---\n" + manifestOf("s0005", `{forProvider: {subjects: [s0005.>], maxAge: 2h}}`) +
