@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -79,6 +80,7 @@ func newPlanned(t *testing.T) *planned {
 	})
 
 	p.logIn("provider", "p")
+	p.deployable()
 	p.grant()
 
 	return p
@@ -130,6 +132,33 @@ func (p *planned) grant() {
 
 	p.kubeconfig = filepath.Join(p.TempDir(), "kubeconfig")
 	p.must(os.WriteFile(p.kubeconfig, image, 0o600))
+}
+
+// deployable sends the manifests of deploy/plan to the API server as a dry run: unknown fields are refused.
+func (p *planned) deployable() {
+	p.Helper()
+
+	files, err := filepath.Glob("../../deploy/plan/*.yaml")
+	p.must(err)
+
+	strict := client.WithFieldValidation(p.env.Client, metav1.FieldValidationStrict)
+	p.must(strict.Create(p.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: provider.Name}}))
+
+	for _, file := range files {
+		image, err := os.ReadFile(file)
+		p.must(err)
+
+		obj := &unstructured.Unstructured{}
+		p.must(yaml.UnmarshalStrict(image, &obj.Object))
+
+		if err := strict.Create(p.Context(), obj, client.DryRunAll); client.IgnoreAlreadyExists(err) != nil {
+			p.Errorf("%s: %v", file, err)
+		}
+	}
+
+	if len(files) != 4 {
+		p.Errorf("%d files in deploy/plan", len(files))
+	}
 }
 
 func planRole(t *testing.T) *rbacv1.ClusterRole {
