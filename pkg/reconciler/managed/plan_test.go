@@ -200,12 +200,11 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestAPlanWithoutADecision verifies what a plan says if the decision is not known: an error without secrets.
+// TestAPlanWithoutADecision verifies that a plan has an error, and no action, if the decision is not known.
 func TestAPlanWithoutADecision(t *testing.T) {
 	w := newWorld(t)
 	w.create(nil)
 	w.pass()
-	w.cloud.Put(volume.Disk{ID: "vol-1", SizeGiB: 1, Password: "correct horse"})
 	calls := 0
 	w.cloud.After = func(_ context.Context, call string, _ resource.Managed) error {
 		if calls++; call == "Observe" {
