@@ -47,6 +47,7 @@ var table = []layer{
 	}},
 	{"4.5", "what is built on reconcilers", []unit{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
+		{path: "pkg/plan/...", why: "the command of a provider that shows what it would do"},
 		{path: "pkg/xp/...", why: "the names of crossplane-runtime, and an adapter of its clients"},
 		{path: "pkg/sim/...", why: "what authors of adapters use of the simulator"},
 		{path: "pkg/clusters/remote/...", why: "another cluster as the external system of managed resources"},
@@ -73,6 +74,7 @@ var table = []layer{
 	{"3.9", "what reconcilers are made of", []unit{
 		{path: "pkg/reconciler/managed/internal/telemetry/...", why: "metrics and spans of a pass"},
 		{path: "pkg/reconciler/managed/internal/attempt/...", why: "the record of a creation, in annotations"},
+		{path: "pkg/reconciler/managed/internal/dryrun/...", why: "a client that answers writes and sends none"},
 		{path: "pkg/reconciler/managed/internal/objectjson/...", why: "the JSON and the patches of managed resources"},
 	}},
 	{"3.5", "what reconcilers and stores are tested with", []unit{

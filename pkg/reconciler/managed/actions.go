@@ -231,14 +231,8 @@ func (p *pass) update(ctx context.Context) error {
 }
 
 func (p *pass) delete(ctx context.Context) error {
-	if retained, err := p.retain(ctx); retained || err != nil {
-		return deleting.failed(err)
-	}
-	if !p.observation.ResourceExists {
-		// A resource that was not observed has no stamp that was read: it may be that of another object of this name.
-		if _, err := p.readLive(ctx); err != nil {
-			return deleting.failed(err)
-		}
+	if retained, err := p.prepareDelete(ctx); retained || err != nil {
+		return err
 	}
 	err := p.noteInProgress(p.external.Delete(ctx, p.mg))
 	if err != nil && !external.IsNotFound(err) {
@@ -252,6 +246,21 @@ func (p *pass) delete(ctx context.Context) error {
 	p.state.DeleteSent = p.now()
 
 	return recording.failed(p.keepOperation(ctx))
+}
+
+// prepareDelete checks all that Delete needs. It returns true if a guard retains the external resource.
+func (p *clientSession) prepareDelete(ctx context.Context) (retained bool, err error) {
+	if retained, err := p.retain(ctx); retained || err != nil {
+		return retained, deleting.failed(err)
+	}
+	if !p.observation.ResourceExists {
+		// A resource that was not observed has no stamp that was read: it may be that of another object of this name.
+		if _, err := p.readLive(ctx); err != nil {
+			return false, deleting.failed(err)
+		}
+	}
+
+	return false, nil
 }
 
 // removeFinalizer removes the finalizer. It returns no error if the object is gone.

@@ -105,6 +105,7 @@ type processConfig struct {
 	unchecked bool                        // the health endpoint does not ask for held workers
 	restores  *controller.RestoreDetector // nil: restores are not detected
 	states    *objectstate.Handle         // nil: the memory is not handed out
+	planner   *Planner                    // of the manager, if the reconciler only plans; nil: it reconciles
 	clock     clock.PassiveClock
 	random    func() float64 // uniform in [0,1)
 }

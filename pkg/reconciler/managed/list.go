@@ -79,8 +79,11 @@ func (r *Reconciler) newListCache() *listcache.Cache {
 		return nil
 	}
 	round := r.pollInterval
-	if !r.bulk {
+	switch {
+	case !r.bulk:
 		round = 0
+	case r.planner != nil:
+		return listcache.New(planRound, planRound, r.createdAt)
 	}
 
 	return listcache.New(round, min(positive(r.staleness, r.pollInterval/2), r.pollInterval), r.createdAt)

@@ -79,7 +79,7 @@ func (p *pass) connect(ctx context.Context) error {
 	if c == nil {
 		return errors.New("the connecter returned no client and no error")
 	}
-	p.external = instrumentedClient{timeoutClient{c, callDeadline(ctx), p}, &p.clientSession}
+	p.external = instrumentedClient{timeoutClient{p.withoutChanges(c), callDeadline(ctx), p}, &p.clientSession}
 	if p.r.changes != nil {
 		p.external = changeLogClient{p.external, p}
 	}

@@ -76,7 +76,7 @@ func (p *pass) run(ctx context.Context) (outcome, error) {
 			return p.endUnadmitted(ctx, admission)
 		}
 		action := lifecycle.Decide(p.lastFacts)
-		err := steps[action](p, ctx)
+		err := p.step(action)(p, ctx)
 		switch ending, ends := endings[action]; {
 		case ends || err != nil:
 			return ending, err

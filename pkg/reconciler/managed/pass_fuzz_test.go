@@ -162,6 +162,7 @@ func (f facts) fillsIn() bool  { return f&4 != 0 }
 func (f facts) shows() bool    { return f&8 != 0 } // that something happened shows at once
 func (f facts) named() bool    { return f&16 != 0 }
 func (f facts) settled() bool  { return f&32 != 0 } // without a grace period
+func (f facts) spread() bool   { return f&0x800 == 0 }
 func (f facts) owner() managed.Owner {
 	return managed.Owner(f >> 6 & 3)
 }
@@ -183,6 +184,8 @@ type judge struct {
 	exists   bool
 	upToDate bool
 	calls    []string
+
+	planned map[string]int // how often each action was planned
 }
 
 func (j *judge) client() managed.ExternalClientFns {
@@ -272,22 +275,30 @@ func (j *judge) delete(context.Context, resource.Managed) error {
 	return nil
 }
 
-// pass makes a pass of a process that has just begun.
+// pass makes a pass of a process that has just begun, after a plan of another such process. The pass has to do what was
+// planned.
 func (j *judge) pass() []string {
 	j.Helper()
-	j.calls = nil
 	m := &fake.Manager{Client: j.server, Scheme: fake.SchemeWith(&fullResource{})}
 	options := []managed.ReconcilerOption{
 		managed.WithClock(testclock.NewFakePassiveClock(moment)), managed.WithExternalConnecter(connecting(j.client())),
-		managed.WithDeterministicExternalName(j.facts.named()),
+		managed.WithDeterministicExternalName(j.facts.named()), managed.WithSpreadAfterRestart(j.facts.spread()),
 	}
 	if j.facts.settled() {
 		options = append(options, managed.WithCreationGracePeriod(0))
 	}
+	plan, planned := j.plan(options)
+	j.calls = nil
 	before := j.server.get(j.key)
+	log, decisions := newDecisionLog()
+	options = append(options, managed.WithLogger(log))
 	r := managed.NewReconciler(m, resource.ManagedKind(fake.GVK(&fullResource{})), options...)
 	result, err := r.Reconcile(j.Context(), reconcile.Request{NamespacedName: j.key})
 	j.judge(before, result, err)
+	if planned {
+		j.kept(plan, *decisions)
+		j.planned[plan.Action]++
+	}
 
 	return j.calls
 }
@@ -334,14 +345,15 @@ func (j *judge) judge(before resource.Managed, result reconcile.Result, err erro
 	}
 }
 
-// judged checks a life of a few passes, each of a process that has just begun.
-func judged(t *testing.T, v *fullResource, f facts) {
+// judged checks a life of a few passes, each of a process that has just begun. It returns how often each action was
+// planned.
+func judged(t *testing.T, v *fullResource, f facts) (planned map[string]int) {
 	t.Helper()
 	s := newMemoryServer()
 	s.put(v)
 	j := &judge{
 		T: t, facts: f, server: s, key: client.ObjectKeyFromObject(v), exists: f.exists(),
-		upToDate: f.upToDate(),
+		upToDate: f.upToDate(), planned: map[string]int{},
 	}
 	first := mutating(strings.Join(j.pass(), " "))
 	second := mutating(strings.Join(j.pass(), " "))
@@ -352,6 +364,8 @@ func judged(t *testing.T, v *fullResource, f facts) {
 	if first == "Create" && f.answer() == nil && second == "Create" && !f.named() {
 		t.Error("Create was repeated although it succeeded")
 	}
+
+	return j.planned
 }
 
 // FuzzDecision makes passes over a random object and external state. No pass may panic, or make a change that was
@@ -394,6 +408,7 @@ var randomObjects = flag.Int("random-objects", 1000, "how many objects TestRando
 func TestRandomObjects(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(values ...string) string { return values[random.IntN(len(values))] }
+	planned := map[string]int{}
 	times := []string{"", "", mark, moment.Add(time.Second).Format(time.RFC3339),
 		moment.Add(-time.Hour).Format(time.RFC3339), "never"}
 	for range *randomObjects {
@@ -437,9 +452,15 @@ func TestRandomObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if judged(t, v, f); t.Failed() {
+		for action, times := range judged(t, v, f) {
+			planned[action] += times
+		}
+		if t.Failed() {
 			t.Fatalf("facts %#x, object %s", uint16(f), object)
 		}
+	}
+	if missing := missingActions(planned); len(missing) > 0 {
+		t.Errorf("%v were never planned, but %v", missing, planned)
 	}
 }
 
@@ -481,7 +502,7 @@ func FuzzAnnotations(f *testing.F) {
 		s.put(v)
 		j := &judge{
 			T: t, facts: facts(outside), server: s, key: client.ObjectKeyFromObject(v),
-			exists: outside&1 != 0, upToDate: outside&2 != 0,
+			exists: outside&1 != 0, upToDate: outside&2 != 0, planned: map[string]int{},
 		}
 		calls := mutating(strings.Join(j.pass(), " "))
 		if open && calls == "Create" && !j.facts.named() {

@@ -84,6 +84,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 		option(r)
 	}
 	r.invalid = redact.Error(validate(&r.config))
+	r.planWith(m)
 	r.createdAt = r.clock.Now().Add(-1) // no instant since is zero
 	r.awaitElection(m)
 	if r.objects = newObjectMemory(r.forget); r.states != nil {
@@ -141,8 +142,8 @@ func (r *Reconciler) newManaged() resource.Managed {
 // Reconcile makes one pass over one managed resource. The text of its error is redacted and limited in length.
 // errors.Is and errors.As find the errors that it wraps.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (result reconcile.Result, err error) {
-	if r.invalid != nil {
-		return reconcile.Result{}, reconcile.TerminalError(r.invalid)
+	if err := r.refusal(); err != nil {
+		return reconcile.Result{}, reconcile.TerminalError(err)
 	}
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()

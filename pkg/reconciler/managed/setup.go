@@ -52,6 +52,8 @@ func WithWatch(object client.Object, h handler.EventHandler) ReconcilerOption {
 // The zero value of controller.Options means its defaults. Reconciler options are applied last and override
 // controller.Options.
 //
+// With the manager of a [Planner] no controller is added: the planner gets the kind.
+//
 // Setup returns an error if the kind is not registered in the scheme of the manager, or does not implement
 // resource.Managed. It also returns an error if options contradict each other or have an undefined value; the error
 // names each of these options.
@@ -62,6 +64,9 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 		return err
 	}
 	r, options := wire(m, of, o, ro)
+	if isPlanning(m) {
+		return nil
+	}
 	addLiveness(m, name, options).reconciler.Store(r)
 	outer := options.Reconciler
 	options.Reconciler = nil // a builder wants it apart
@@ -99,6 +104,11 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 	mg, err := example(m, of, ro)
 	if err != nil {
 		return err
+	}
+	if isPlanning(m) {
+		wire(m, of, o, ro)
+
+		return nil
 	}
 	alive := addLiveness(m, controllerName(of), o.ForControllerRuntime())
 	g.Add([]schema.GroupVersionKind{schema.GroupVersionKind(of)}, func(ctx context.Context) error {

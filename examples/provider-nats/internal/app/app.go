@@ -9,22 +9,26 @@ import (
 	"io"
 )
 
-// A command is a command of the program.
+// A command is a command of the program. It has either run or main.
 type command struct {
 	name    string
 	summary string
 	run     func(ctx context.Context, args []string, out io.Writer) error
+	main    func(ctx context.Context, args []string, stdout, stderr io.Writer) int
 }
 
 func commands() []command {
 	return []command{
-		{"run", "run the provider against a cluster", run},
-		{"dev", "start an API server, NATS and the provider on this machine, for development", dev},
+		{name: "run", summary: "run the provider against a cluster", run: run},
+		{name: "plan", summary: "show what the provider would change in NATS, without a change", main: showPlan},
+		{
+			name: "dev", summary: "start an API server, NATS and the provider on this machine, for development", run: dev,
+		},
 	}
 }
 
 // Main runs the command of the arguments, until it is done or ctx ends, and returns the exit code: 0 for
-// success, 1 for failure and 2 for invalid arguments.
+// success, 1 for failure and 2 for invalid arguments. The command plan has exit codes of its own, see plan.Run.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		usage(stderr)
@@ -33,9 +37,15 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	for _, c := range commands() {
-		if c.name == args[0] {
-			return exitCode(c.run(ctx, args[1:], stdout), stderr)
+		if c.name != args[0] {
+			continue
 		}
+
+		if c.main != nil {
+			return c.main(ctx, args[1:], stdout, stderr)
+		}
+
+		return exitCode(c.run(ctx, args[1:], stdout), stderr)
 	}
 
 	switch args[0] {

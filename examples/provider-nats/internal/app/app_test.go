@@ -36,6 +36,8 @@ func TestCommandLine(t *testing.T) {
 		"Unknown":  {"a typing error", "rum", 2, `there is no command "rum"`},
 		"FlagHelp": {"flags are listed", "run --help", 0, "-max-reconcile-rate"},
 		"DevHelp":  {"flags are listed", "dev --help", 0, "-nats-port"},
+		"PlanHelp": {"flags are listed", "plan --help", 0, "-field-manager"},
+		"PlanFlag": {"a typing error is no change", "plan --knd Stream", 1, "flag provided but not defined: -knd"},
 		"Flag":     {"a typing error", "run --pol 1s", 2, "flag provided but not defined: -pol"},
 		"Argument": {"nothing is ignored", "run please", 2, `unexpected argument "please"`},
 		"Poll":     {"never poll without a pause", "run --poll 0s", 2, "--poll must be more than 0"},

@@ -123,18 +123,12 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 		o.Limits = kinds.NewLimits()
 	}
 
-	scheme := runtime.NewScheme()
-
-	all := runtime.NewSchemeBuilder(corev1.AddToScheme, v1alpha1.AddToScheme)
-	if err := all.AddToScheme(scheme); err != nil {
-		return errors.Wrap(err, "cannot register the kinds")
+	scheme, err := newScheme()
+	if err != nil {
+		return err
 	}
 
-	cfg = ratelimiter.LimitRESTConfig(cfg, o.MaxReconcileRate)
-	cfg.UserAgent = Name
-	// The API server returns a warning about the name of the finalizer at each write. It is logged once.
-	cfg.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
-
+	cfg = access(cfg, o)
 	mo := managerOptions(scheme, o)
 
 	restores := controller.NewRestoreDetector(controller.WithRestoreLogger(logging.NewLogrLogger(o.Logger)))
@@ -177,6 +171,24 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 	}
 
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
+}
+
+// newScheme returns a scheme with all kinds.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	all := runtime.NewSchemeBuilder(corev1.AddToScheme, v1alpha1.AddToScheme)
+
+	return scheme, errors.Wrap(all.AddToScheme(scheme), "cannot register the kinds")
+}
+
+// access returns a config that is limited to the rate of the provider.
+func access(cfg *rest.Config, o Options) *rest.Config {
+	cfg = ratelimiter.LimitRESTConfig(cfg, o.MaxReconcileRate)
+	cfg.UserAgent = Name
+	// The API server returns a warning about the name of the finalizer at each write. It is logged once.
+	cfg.WarningHandlerWithContext = log.NewKubeAPIWarningLogger(log.KubeAPIWarningLoggerOptions{Deduplicate: true})
+
+	return cfg
 }
 
 // endWithRestore ends the provider when the API server was restored to an earlier state: its caches are of

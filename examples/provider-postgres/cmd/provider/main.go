@@ -1,4 +1,5 @@
-// Command provider runs provider-postgres against a cluster.
+// Command provider runs provider-postgres against a cluster. "provider plan" shows what it would change, without a
+// change.
 package main
 
 import (
@@ -8,14 +9,22 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/moorage-dev/moorage/pkg/plan"
 
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/provider"
 )
 
 func main() {
 	o := provider.DefaultOptions()
+	if len(os.Args) > 1 && os.Args[1] == "plan" {
+		os.Exit(showPlan(o, os.Args[2:]))
+	}
+
 	debug := flag.Bool("debug", false, "also log debug messages")
 
 	addFlags(flag.CommandLine, &o)
@@ -32,6 +41,26 @@ func main() {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", provider.Name, err)
 		os.Exit(1)
 	}
+}
+
+// showPlan shows what the provider would change, and returns the exit code.
+func showPlan(o provider.Options, args []string) int {
+	ctrl.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+
+	p, err := provider.Plan(o, func(kubeconfig string) (*rest.Config, error) {
+		if kubeconfig == "" {
+			return ctrl.GetConfig()
+		}
+
+		return clientcmd.BuildConfigFromFlags("", kubeconfig)
+	})
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", provider.Name, err)
+
+		return plan.ExitFailed
+	}
+
+	return plan.Run(ctrl.SetupSignalHandler(), args, os.Stdout, os.Stderr, p)
 }
 
 func addFlags(flags *flag.FlagSet, o *provider.Options) {

@@ -1,0 +1,496 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/app"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
+	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
+	manifests "github.com/moorage-dev/moorage/examples/provider-nats/package"
+	"github.com/moorage-dev/moorage/pkg/plan"
+	"github.com/moorage-dev/moorage/pkg/resource"
+	"github.com/moorage-dev/moorage/pkg/test/wait"
+)
+
+var plannedStreams = flag.Int("planned-streams", 40, "how many streams TestPlan has")
+
+// reading is the user that the command runs as: it may only read, in the API server and in NATS.
+const reading = "provider-nats-plan"
+
+// A planned environment has streams that a provider has made, and a user that may only read.
+type planned struct {
+	*testing.T
+
+	env        *devenv.Env
+	nats       *server.Server
+	js         jetstream.JetStream
+	kubeconfig string
+}
+
+func newPlanned(t *testing.T) *planned {
+	t.Helper()
+
+	p := &planned{T: t}
+	p.nats = natstest.Start(t, func(o *server.Options) {
+		o.Users = []*server.User{
+			{Username: "provider", Password: "p"},
+			{Username: reading, Password: "r", Permissions: &server.Permissions{Publish: &server.SubjectPermission{
+				Allow: []string{
+					"$SYS.REQ.USER.INFO", "$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES",
+					"$JS.API.CONSUMER.INFO.*.*",
+				},
+			}}},
+		}
+	})
+
+	var err error
+	p.js, err = jetstream.New(natstest.Connect(t, p.nats, nats.UserInfo("provider", "p")))
+	p.must(err)
+
+	p.env, err = devenv.Start(t.Context(), devenv.Options{NATSURL: p.nats.ClientURL(), Progress: os.Stderr})
+	p.must(err)
+	t.Cleanup(func() {
+		if err := p.env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+
+	p.logIn("provider", "p")
+	p.deployable()
+	p.grant()
+
+	return p
+}
+
+func (p *planned) must(err error) {
+	p.Helper()
+
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// logIn lets the ProviderConfig log in to NATS as a user.
+func (p *planned) logIn(user, password string) {
+	p.Helper()
+
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: devenv.Namespace, Name: user},
+		StringData: map[string]string{"username": user, "password": password},
+	}
+	p.must(p.env.Client.Create(p.Context(), secret))
+
+	pc := &v1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{
+		Namespace: devenv.Namespace, Name: v1alpha1.DefaultProviderConfig,
+	}}
+	p.must(p.env.Client.Get(p.Context(), client.ObjectKeyFromObject(pc), pc))
+	pc.Spec.Credentials = v1alpha1.Credentials{
+		Source: v1alpha1.CredentialsSecret, Type: v1alpha1.CredentialsTypeUserPassword,
+		SecretRef: &v1alpha1.SecretKeyReference{Name: user},
+	}
+	p.must(p.env.Client.Update(p.Context(), pc))
+}
+
+// grant gives the role of the command to its user.
+func (p *planned) grant() {
+	p.Helper()
+
+	role := planRole(p.T)
+	p.must(p.env.Client.Create(p.Context(), role))
+	p.must(p.env.Client.Create(p.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: reading},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: reading}},
+	}))
+
+	image, err := p.env.Cluster.UserKubeconfig(p.Context(), reading)
+	p.must(err)
+
+	p.kubeconfig = filepath.Join(p.TempDir(), "kubeconfig")
+	p.must(os.WriteFile(p.kubeconfig, image, 0o600))
+}
+
+// deployable sends the manifests of deploy/plan to the API server as a dry run: unknown fields are refused.
+func (p *planned) deployable() {
+	p.Helper()
+
+	files, err := filepath.Glob("../../deploy/plan/*.yaml")
+	p.must(err)
+
+	strict := client.WithFieldValidation(p.env.Client, metav1.FieldValidationStrict)
+	p.must(strict.Create(p.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: provider.Name}}))
+
+	for _, file := range files {
+		image, err := os.ReadFile(file)
+		p.must(err)
+
+		obj := &unstructured.Unstructured{}
+		p.must(yaml.UnmarshalStrict(image, &obj.Object))
+
+		if err := strict.Create(p.Context(), obj, client.DryRunAll); client.IgnoreAlreadyExists(err) != nil {
+			p.Errorf("%s: %v", file, err)
+		}
+	}
+
+	if len(files) != 4 {
+		p.Errorf("%d files in deploy/plan", len(files))
+	}
+}
+
+func planRole(t *testing.T) *rbacv1.ClusterRole {
+	t.Helper()
+
+	image, err := os.ReadFile("../../deploy/plan/role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	role := &rbacv1.ClusterRole{}
+	if err := yaml.UnmarshalStrict(image, role); err != nil {
+		t.Fatal(err)
+	}
+
+	return role
+}
+
+// TestPlanRole: the role of the command has everything that the provider may read, and nothing else.
+func TestPlanRole(t *testing.T) {
+	role, err := manifests.Role()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var want []rbacv1.PolicyRule
+
+	for _, rule := range role.Rules {
+		rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool {
+			return !slices.Contains([]string{"get", "list", "watch"}, verb)
+		})
+		if len(rule.Verbs) > 0 && rule.Resources[0] != "leases" {
+			want = append(want, rule)
+		}
+	}
+
+	if got := planRole(t).Rules; !reflect.DeepEqual(got, want) {
+		t.Errorf("deploy/plan/role.yaml has\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+func (p *planned) stream(name string) *v1alpha1.Stream {
+	mg := &v1alpha1.Stream{ObjectMeta: metav1.ObjectMeta{Namespace: devenv.Namespace, Name: name}}
+	mg.Spec.ForProvider.Subjects = []string{name + ".>"}
+	mg.Spec.ForProvider.MaxAge = &v1alpha1.Duration{Duration: metav1.Duration{Duration: time.Hour}}
+
+	return mg
+}
+
+// provide runs the provider until all objects are ready.
+func (p *planned) provide(all []client.Object) {
+	p.Helper()
+
+	o := provider.DefaultOptions()
+	o.HealthAddress, o.MetricsAddress = "0", "0"
+	o.MaxReconcileRate = 500
+
+	running, err := p.env.RunProvider(p.Context(), o)
+	p.must(err)
+
+	for _, obj := range all {
+		p.must(p.env.Client.Create(p.Context(), obj))
+	}
+
+	for _, obj := range all {
+		mg := obj.(resource.Managed) // All objects are.
+		wait.Until(p.T, obj.GetName()+" is ready", func() bool {
+			p.must(p.env.Client.Get(p.Context(), client.ObjectKeyFromObject(obj), obj))
+
+			return mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
+		})
+	}
+
+	if err := running.Stop(); err != nil {
+		p.Errorf("the provider failed: %v", err)
+	}
+}
+
+// tamper changes the configuration of a stream in NATS.
+func (p *planned) tamper(name string, change func(*jetstream.StreamConfig)) {
+	p.Helper()
+
+	s, err := p.js.Stream(p.Context(), name)
+	p.must(err)
+
+	cfg := s.CachedInfo().Config
+	change(&cfg)
+
+	_, err = p.js.UpdateStream(p.Context(), cfg)
+	p.must(err)
+}
+
+// run runs the command.
+func (p *planned) run(args ...string) (code int, stdout, stderr string) {
+	p.Helper()
+
+	var out, errs bytes.Buffer
+
+	code = app.Main(p.Context(), append([]string{"plan", "--kubeconfig", p.kubeconfig}, args...), &out, &errs)
+
+	return code, out.String(), errs.String()
+}
+
+// rows returns the lines of the table by the name of the object, with single spaces.
+func rows(table string) map[string]string {
+	out := map[string]string{}
+
+	for _, line := range strings.Split(table, "\n") {
+		if cells := strings.Fields(line); len(cells) > 3 && (cells[0] == "Stream" || cells[0] == "KeyValue") {
+			out[cells[2]] = strings.Join(cells[3:], " ")
+		}
+	}
+
+	return out
+}
+
+// unwritten checks that neither the API server nor NATS was asked for a change.
+func (p *planned) unwritten(before map[string]uint64) {
+	p.Helper()
+
+	requests, err := p.env.Cluster.Requests(reading)
+	p.must(err)
+
+	for _, r := range requests {
+		if r.Verb == "patch" && r.Code == http.StatusForbidden { // the dry run of a manifest
+			continue
+		}
+
+		if !slices.Contains([]string{"get", "list", "watch"}, r.Verb) {
+			p.Errorf("the command has sent %+v", r)
+		}
+	}
+
+	if after := p.fingerprints(); !reflect.DeepEqual(before, after) {
+		p.Errorf("objects in the API server were changed: %v, then %v", before, after)
+	}
+}
+
+// fingerprints returns the version of each object, and the number of API calls that NATS has refused or served.
+func (p *planned) fingerprints() map[string]uint64 {
+	p.Helper()
+
+	out := map[string]uint64{}
+	list := &v1alpha1.StreamList{}
+	p.must(p.env.Client.List(p.Context(), list))
+
+	for i := range list.Items {
+		var version uint64
+		if _, err := fmt.Sscan(list.Items[i].ResourceVersion, &version); err != nil {
+			p.Fatal(err)
+		}
+
+		out[list.Items[i].Name] = version
+	}
+
+	return out
+}
+
+// TestPlan: a user that may only read, in the API server and in NATS, sees exactly the streams that differ.
+func TestPlan(t *testing.T) {
+	p := newPlanned(t)
+
+	var all []client.Object
+	for i := range *plannedStreams {
+		all = append(all, p.stream(fmt.Sprintf("s%04d", i)))
+	}
+
+	p.provide(all)
+	p.logIn(reading, "r")
+
+	if code, out, errs := p.run(); code != plan.ExitUnchanged || len(rows(out)) > 0 ||
+		!strings.Contains(out, fmt.Sprint(*plannedStreams, " as it is.\nNothing was changed.")) {
+		t.Errorf("at rest: exit code %d\n%s%s", code, out, errs)
+	}
+
+	p.tamper("s0001", func(cfg *jetstream.StreamConfig) { cfg.MaxAge = 72 * time.Hour })
+	p.tamper("s0002", func(cfg *jetstream.StreamConfig) { cfg.Subjects = []string{"other.\x01>"} })
+	p.must(p.js.DeleteStream(t.Context(), "s0003"))
+	p.must(p.env.Client.Delete(t.Context(), all[4]))
+
+	before := p.fingerprints()
+	began := time.Now()
+	code, out, errs := p.run()
+	t.Logf("%d streams in %s:\n%s", *plannedStreams, time.Since(began), out)
+
+	got := rows(out)
+	for name, want := range map[string]string{
+		"s0001": "Update The resource is not as desired",
+		"s0002": "Update The resource is not as desired",
+		"s0003": "Create The resource does not exist, and it is safe to create it",
+		"s0004": "Delete The resource exists, and nothing has to happen before it is deleted",
+	} {
+		if !strings.HasPrefix(got[name], want) {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+
+	if code != plan.ExitChanges || len(got) != 4 || strings.ContainsAny(out, "\x01\x1b") || errs != "" {
+		t.Errorf("exit code %d, %d rows, on stderr: %s", code, len(got), errs)
+	}
+
+	p.files()
+	p.json()
+	p.mistakes()
+	p.unwritten(before)
+
+	p.nats.Shutdown()
+
+	if code, out, _ := p.run("--kind", "Stream"); code != plan.ExitFailed ||
+		!strings.Contains(out, "could not be planned") {
+		t.Errorf("without NATS: exit code %d\n%s", code, out)
+	}
+}
+
+// json checks the form for programs.
+func (p *planned) json() {
+	p.Helper()
+
+	code, out, errs := p.run("-o", "json", "--all", "--kind", "stream")
+
+	var document struct {
+		APIVersion, Kind, Provider, Cluster string
+		Objects                             []struct {
+			Name, Action string
+			Differences  []commonv1.Difference
+		}
+		Summary map[string]int
+	}
+	p.must(json.Unmarshal([]byte(out), &document))
+
+	if code != plan.ExitChanges || document.APIVersion != "moorage.dev/v1" || document.Kind != "Plan" ||
+		document.Provider != provider.Name || document.Cluster == "" || len(document.Objects) != *plannedStreams ||
+		document.Summary["update"] != 2 || document.Summary["atRest"] != *plannedStreams-4 {
+		p.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+
+	if d := document.Objects[1].Differences; len(d) != 1 || d[0].Path != "maxAge" {
+		p.Errorf("s0001 differs in %+v", d)
+	}
+}
+
+// file writes a file, and returns its path.
+func (p *planned) file(content string) string {
+	p.Helper()
+
+	path := filepath.Join(p.TempDir(), "manifests.yaml")
+	p.must(os.WriteFile(path, []byte(content), 0o600))
+
+	return path
+}
+
+func manifestOf(name, spec string) string {
+	return "apiVersion: nats.moorage.dev/v1alpha1\nkind: Stream\nmetadata: {name: " + name + "}\nspec: " + spec + "\n---\n"
+}
+
+// files checks the plans of manifests that are not applied.
+func (p *planned) files() {
+	p.Helper()
+
+	path := p.file("# a comment\n---\n" + manifestOf("s0005", `{forProvider: {subjects: [s0005.>], maxAge: 2h}}`) +
+		manifestOf("s0006", `{forProvider: {subjects: [s0006.>], maxAge: 1h}}`) +
+		manifestOf("new", `{forProvider: {subjects: [new.>]}}`))
+
+	code, out, errs := p.run("-f", path)
+	got := rows(out)
+
+	if code != plan.ExitChanges || len(got) != 2 || !strings.HasPrefix(got["s0005"], "Update") ||
+		!strings.Contains(got["s0005"], `maxAge "2h0m0s" <- "1h0m0s"`) || !strings.HasPrefix(got["new"], "Create") ||
+		!strings.Contains(out, "The API server has not validated 3 manifests: that needs the verb patch") {
+		p.Errorf("exit code %d\n%s%s", code, out, errs)
+	}
+
+	if err := p.env.Client.Get(p.Context(), client.ObjectKey{Namespace: devenv.Namespace, Name: "new"},
+		&v1alpha1.Stream{}); !resource.IsNotFound(err) {
+		p.Errorf("a manifest was applied: %v", err)
+	}
+
+	// with the right to patch, the API server validates
+	mine := p.kubeconfig
+	p.kubeconfig = p.env.Cluster.Kubeconfig
+
+	if code, out, errs := p.run("-f", path); code != plan.ExitChanges || strings.Contains(out, "not validated") {
+		p.Errorf("validated: exit code %d\n%s%s", code, out, errs)
+	}
+
+	bad := p.file(manifestOf("new", `{forProvider: {subjects: [new.>], replicas: 17}}`))
+	if code, out, errs := p.run("-f", bad); code != plan.ExitFailed || !strings.Contains(errs, "document 1") {
+		p.Errorf("an invalid manifest: exit code %d\n%s%s", code, out, errs)
+	}
+
+	p.kubeconfig = mine
+}
+
+// mistakes checks what the command says to bad input. Each is one line.
+func (p *planned) mistakes() {
+	p.Helper()
+
+	good := manifestOf("a", "{}")
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"kind":       {[]string{"--kind", "Bucket"}, `the provider has no kind "Bucket"; it has Stream, KeyValue,`},
+		"output":     {[]string{"-o", "yaml"}, `-o must be table or json, and not "yaml"`},
+		"workers":    {[]string{"--workers", "0"}, "--workers must be more than 0"},
+		"timeout":    {[]string{"--timeout", "0s"}, "--timeout must be more than 0"},
+		"argument":   {[]string{"please"}, `unexpected argument "please"`},
+		"both":       {[]string{"--kind", "Stream", "-f", "x"}, "--kind does not go with -f"},
+		"no time":    {[]string{"--timeout", "1ns"}, "context deadline exceeded"},
+		"kubeconfig": {[]string{"--kubeconfig", "/does/not/exist"}, "name a kubeconfig by --kubeconfig"},
+		"no file":    {[]string{"-f", "/does/not/exist"}, "name another file by -f"},
+		"folder":     {[]string{"-f", p.TempDir()}, "is a folder: name its files by -f"},
+		"empty":      {[]string{"-f", p.file("# nothing\n")}, "there is no manifest in it"},
+		"other kind": {
+			[]string{"-f", p.file(good + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")},
+			"document 2: this provider has no kind ConfigMap of v1: it plans Stream",
+		},
+		"no name": {
+			[]string{"-f", p.file("apiVersion: nats.moorage.dev/v1alpha1\nkind: Stream\n")}, "document 1 has no metadata.name",
+		},
+		"twice":     {[]string{"-f", p.file(good + good)}, "document 1, too: keep one of them"},
+		"no object": {[]string{"-f", p.file("apiVersion: [v1\n")}, "document 1"},
+		"text":      {[]string{"-f", p.file("just text\n")}, "document 1"},
+		"2 MB": {
+			[]string{"-f", p.file(manifestOf("a", `{forProvider: {description: "`+strings.Repeat("x", 2<<20)+`"}}`))},
+			"the API server stores at most",
+		},
+	} {
+		code, out, errs := p.run(c.args...)
+		lines := strings.Count(errs, "\n")
+		if code != plan.ExitFailed || out != "" && name != "no time" || lines != 1 || !strings.Contains(errs, c.want) {
+			p.Errorf("%s: exit code %d, want one line with %q\n%s%.500s", name, code, c.want, out, errs)
+		}
+	}
+}

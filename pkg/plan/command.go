@@ -1,0 +1,185 @@
+package plan
+
+import (
+	"context"
+	stderrors "errors"
+	"flag"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+)
+
+// A Provider is the provider whose plans are shown. All fields but Version are required.
+type Provider struct {
+	// Name and Version are those of the provider.
+	Name, Version string
+
+	// Config returns the access to the cluster. The argument is the path of a kubeconfig, or empty for the default.
+	Config func(kubeconfig string) (*rest.Config, error)
+
+	// Manager returns the options of the provider's manager for objects of these namespaces. None means all.
+	Manager func(namespaces []string) manager.Options
+
+	// Setup sets up all kinds with a manager, as the provider does. The manager sends no write, and runs nothing.
+	Setup func(ctx context.Context, m manager.Manager) error
+}
+
+// The exit codes of the command.
+const (
+	// ExitUnchanged means that nothing would be changed in the external system.
+	ExitUnchanged = 0
+
+	// ExitFailed means that the command failed, or that some object could not be planned.
+	ExitFailed = 1
+
+	// ExitChanges means that all objects were planned, and something would be changed in the external system.
+	ExitChanges = 2
+)
+
+// flags are the flags of the command.
+type flags struct {
+	kubeconfig, namespace, output, fieldManager string
+	kinds, files                                texts
+	all                                         bool
+	workers                                     int
+	timeout                                     time.Duration
+}
+
+// texts are the values of a flag that may be given several times.
+type texts []string
+
+// String returns the values.
+func (t *texts) String() string { return strings.Join(*t, ",") }
+
+// Set adds a value.
+func (t *texts) Set(value string) error {
+	*t = append(*t, value)
+
+	return nil
+}
+
+const (
+	outputTable = "table"
+	outputJSON  = "json"
+)
+
+// Run runs the command with its arguments, without the name of the command. It prints the plans to out, and progress
+// and errors to errs. The result is the exit code: ExitUnchanged, ExitFailed or ExitChanges.
+func Run(ctx context.Context, args []string, out, errs io.Writer, p Provider) int {
+	f, err := parse(p.Name, args, errs)
+	if stderrors.Is(err, flag.ErrHelp) {
+		return ExitUnchanged
+	}
+	code := ExitFailed
+	if err == nil {
+		code, err = run(ctx, f, out, errs, p)
+	}
+	if err != nil {
+		_, _ = io.WriteString(errs, p.Name+" plan: "+oneLine(redact.Error(err).Error())+"\n")
+
+		return ExitFailed
+	}
+
+	return code
+}
+
+// parse parses the flags, and returns an error that names the flag to correct.
+func parse(name string, args []string, errs io.Writer) (f flags, err error) {
+	set := flag.NewFlagSet(name+" plan", flag.ContinueOnError)
+	set.SetOutput(errs)
+	set.StringVar(&f.kubeconfig, "kubeconfig", "",
+		"path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
+	set.StringVar(&f.namespace, "namespace", "",
+		"plan the objects of this namespace only, or of several, separated by commas; empty means all")
+	set.Var(&f.kinds, "kind", "plan the objects of this kind only; may be given several times")
+	set.Var(&f.files, "f", "plan the manifests of this `file` instead of stored objects, without applying them; may be "+
+		"given several times")
+	set.StringVar(&f.fieldManager, "field-manager", "kubectl",
+		"with -f, the field manager that would apply the manifests by server-side apply")
+	set.BoolVar(&f.all, "all", false, "print the objects that stay as they are, too")
+	set.StringVar(&f.output, "o", outputTable, "how to print the plans: table or json")
+	set.IntVar(&f.workers, "workers", 10, "how many objects are planned at a time")
+	set.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the plan may take in total")
+	if err := set.Parse(args); err != nil {
+		return f, err
+	}
+	switch {
+	case set.NArg() > 0:
+		return f, errors.Errorf("unexpected argument %q: all arguments are flags", set.Arg(0))
+	case f.output != outputTable && f.output != outputJSON:
+		return f, errors.Errorf("-o must be table or json, and not %q", f.output)
+	case f.workers <= 0:
+		return f, errors.New("--workers must be more than 0")
+	case f.timeout <= 0:
+		return f, errors.New("--timeout must be more than 0")
+	case len(f.files) > 0 && len(f.kinds) > 0:
+		return f, errors.New("--kind does not go with -f: all manifests of the files are planned")
+	case len(f.files) > 0 && len(f.namespaces()) > 1:
+		return f, errors.New("with -f, --namespace is that of manifests without one: give only one")
+	}
+
+	return f, nil
+}
+
+// namespaces returns the namespaces of the flag.
+func (f flags) namespaces() []string {
+	return strings.FieldsFunc(f.namespace, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// run makes the plans and prints them.
+func run(ctx context.Context, f flags, out, errs io.Writer, p Provider) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	manifests, err := readFiles(f.files)
+	if err != nil {
+		return ExitFailed, err
+	}
+	cfg, err := p.Config(f.kubeconfig)
+	if err != nil {
+		return ExitFailed, errors.Wrap(err, "cannot find a cluster: name a kubeconfig by --kubeconfig")
+	}
+	namespaces := f.namespaces()
+	if len(f.files) > 0 { // of manifests
+		namespaces = nil
+	}
+	planner, err := managed.NewPlanner(cfg, p.Manager(namespaces))
+	if err != nil {
+		return ExitFailed, err
+	}
+	if err := p.Setup(ctx, planner.Manager()); err != nil {
+		return ExitFailed, errors.Wrap(err, "cannot set up the kinds")
+	}
+	r := newReport(p, planner.Manager().GetAPIReader(), len(planner.Kinds()))
+	options := []managed.PlanOption{
+		managed.WithPlanWorkers(f.workers), managed.WithPlannedKinds(f.kinds...),
+		managed.WithPlanProgress(progressOn(errs)),
+	}
+	if len(f.files) > 0 {
+		objects, err := r.apply(ctx, planner, manifests, f)
+		if err != nil {
+			return ExitFailed, err
+		}
+		options = append(options, managed.WithPlannedObjects(objects...))
+	}
+	failed := planner.Run(ctx, r.add, options...)
+	if failed != nil && len(r.plans) == 0 {
+		return ExitFailed, failed
+	}
+	r.end(ctx)
+	if err := r.print(out, f); err != nil {
+		return ExitFailed, errors.Wrap(err, "cannot print the plans")
+	}
+
+	return r.exitCode(), failed
+}
+
+// A reader reads from the API server.
+type reader = client.Reader

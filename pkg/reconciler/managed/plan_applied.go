@@ -1,0 +1,74 @@
+package managed
+
+import (
+	"context"
+	"reflect"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/moorage-dev/moorage/internal/gone"
+	"github.com/moorage-dev/moorage/internal/mergepatch"
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// Applied returns the object that a manifest would lead to if it were applied by server-side apply with force, as the
+// field manager given. It sends the manifest as a dry run, so that the API server sets defaults and validates it.
+// Nothing is stored.
+//
+// If this process may not send dry runs, validated is false: the object is then the stored object with what the
+// manifest sets, or the manifest as it is if no object of the name is stored.
+//
+// The kind of the manifest must have been set up with the manager of the Planner. Applied sends requests to the API
+// server, and does not need the caches.
+func (p *Planner) Applied(ctx context.Context, manifest *unstructured.Unstructured,
+	fieldManager string) (mg resource.Managed, validated bool, err error) {
+	r := p.reconcilerOf(manifest.GroupVersionKind())
+	if r == nil {
+		return nil, false, p.unknownKind(manifest.GetKind())
+	}
+	tried := manifest.DeepCopy()
+	tried.SetManagedFields(nil)
+	err = p.manager.Manager.GetClient().Apply(ctx, client.ApplyConfigurationFromUnstructured(tried), client.DryRunAll,
+		client.ForceOwnership, client.FieldOwner(fieldManager))
+	if kerrors.IsForbidden(err) {
+		tried, err = p.merged(ctx, r, manifest)
+	} else {
+		validated = err == nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	mg = r.newManaged()
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tried.Object, mg, true); err != nil {
+		return nil, false, errors.Wrap(err, "cannot decode the manifest")
+	}
+
+	return mg, validated, nil
+}
+
+// merged returns the stored object of the name of a manifest with what the manifest sets, or the manifest.
+func (p *Planner) merged(ctx context.Context, r *Reconciler,
+	manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	stored := r.newManaged()
+	err := p.manager.Manager.GetAPIReader().Get(ctx, client.ObjectKeyFromObject(manifest), stored)
+	if gone.Answered(err, manifest.GetName()) {
+		return manifest.DeepCopy(), nil
+	}
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the stored object")
+	}
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(stored)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the stored object")
+	}
+	after := &unstructured.Unstructured{Object: mergepatch.Apply(before, manifest.DeepCopy().Object)}
+	if !reflect.DeepEqual(before["spec"], after.Object["spec"]) {
+		after.SetGeneration(after.GetGeneration() + 1)
+	}
+
+	return after, nil
+}

@@ -1,0 +1,195 @@
+package managed
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/event"
+	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
+	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// planRound is the time for which a list serves plans: a plan ends long before.
+const planRound = 365 * 24 * time.Hour
+
+// defaultPlanWorkers is the default of [WithPlanWorkers].
+const defaultPlanWorkers = 10
+
+// A Planner plans all objects of the kinds of a provider. Make one with [NewPlanner], and set up the kinds with its
+// manager as in the provider itself. Then call Run once.
+//
+// Nothing is changed, for three reasons. A plan ends before the external system is changed. The client of the external
+// system refuses all changes. The client of the manager answers writes itself, and the transport below it refuses all
+// requests but reads and dry runs. Code of the provider that has another client, and changes something with it when it
+// connects or observes, is not prevented from doing so.
+type Planner struct {
+	manager    *planningManager
+	namespaces []string // that the caches are restricted to; none: all
+
+	mu          sync.Mutex
+	reconcilers []*Reconciler
+}
+
+// NewPlanner returns a Planner for the cluster of cfg. The options are those of the provider's manager. The manager
+// elects no leader, serves nothing, and runs nothing that is added to it, so no controller either.
+func NewPlanner(cfg *rest.Config, o manager.Options) (*Planner, error) {
+	o.LeaderElection, o.LeaderElectionResourceLockInterface = false, nil
+	o.Metrics.BindAddress, o.HealthProbeBindAddress, o.PprofBindAddress = "0", "0", ""
+	o.Controller.SkipNameValidation = new(true)
+	m, err := manager.New(readOnly(cfg), o)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot create a manager")
+	}
+	p := newPlanner(m)
+	p.namespaces = slices.Sorted(maps.Keys(o.Cache.DefaultNamespaces))
+
+	return p, nil
+}
+
+// newPlanner returns a Planner over a manager.
+func newPlanner(m manager.Manager) *Planner {
+	p := &Planner{}
+	p.manager = newPlanningManager(m, p)
+
+	return p
+}
+
+// Manager returns the manager with which the kinds are set up. It must not be started.
+func (p *Planner) Manager() manager.Manager { return p.manager }
+
+// Kinds returns the kinds that were set up, in their order.
+func (p *Planner) Kinds() []schema.GroupVersionKind {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kinds := make([]schema.GroupVersionKind, len(p.reconcilers))
+	for i, r := range p.reconcilers {
+		kinds[i] = schema.GroupVersionKind(r.of)
+	}
+
+	return kinds
+}
+
+// planWith lets a reconciler only plan if its cluster is the manager of a Planner. It then reports nowhere, subscribes
+// to nothing, and calls neither the finalizer nor the publisher of the author, which are assumed to succeed.
+func (r *Reconciler) planWith(m manager.Manager) {
+	of, ok := r.cluster.(*planningManager)
+	if !ok {
+		if isPlanning(m) && r.invalid == nil {
+			r.invalid = errors.New("cannot plan: give no other cluster than the manager of the Planner by WithCluster")
+		}
+
+		return
+	}
+	r.planner = of.planner
+	if r.finalizer != nil {
+		r.finalizer = unwrittenFinalizer{}
+	}
+	if r.publisher != nil {
+		r.publisher = unwrittenPublisher{}
+	}
+	r.recorder, r.warningRecorder, r.changes = event.NewNopRecorder(), nil, nil
+	r.observability = telemetry.Options{Registerer: prometheus.NewRegistry()}
+	r.fence, r.lease, r.restores, r.states = nil, nil, nil, nil
+	r.notifier, r.spread = nil, false
+	of.planner.mu.Lock()
+	defer of.planner.mu.Unlock()
+	of.planner.reconcilers = append(of.planner.reconcilers, r)
+}
+
+// isPlanning reports whether a manager is that of a Planner.
+func isPlanning(m manager.Manager) bool {
+	_, planning := m.(*planningManager)
+
+	return planning
+}
+
+// refusal returns why the reconciler reconciles nothing, or nil.
+func (r *Reconciler) refusal() error {
+	if r.invalid == nil && r.planner != nil {
+		return errPlanned
+	}
+
+	return r.invalid
+}
+
+// An unwrittenFinalizer counts as written.
+type unwrittenFinalizer struct{}
+
+func (unwrittenFinalizer) AddFinalizer(context.Context, resource.Object) error { return nil }
+
+func (unwrittenFinalizer) RemoveFinalizer(context.Context, resource.Object) error { return nil }
+
+// An unwrittenPublisher counts as having published.
+type unwrittenPublisher struct{}
+
+func (unwrittenPublisher) PublishConnection(context.Context, resource.Managed, ConnectionDetails) (bool, error) {
+	return true, nil
+}
+
+// planMember returns the member of the list of the connection for a plan, and how it leaves the list. There is none
+// without lists.
+func (r *Reconciler) planMember(mg resource.Managed) (member *listcache.Member, leave func()) {
+	if r.lists == nil {
+		return nil, func() {}
+	}
+	if known := r.objects.Peek(client.ObjectKeyFromObject(mg), mg.GetUID()); known != nil && known.member != nil {
+		return known.member, func() {}
+	}
+	member = listcache.NewMember(listcache.Key{Namespace: mg.GetNamespace(), Name: mg.GetName()})
+
+	return member, func() { r.lists.Leave(member) }
+}
+
+// joinLists adds an object to the list of its connection before the first plan. So the first plan makes the list for
+// all of them.
+func (r *Reconciler) joinLists(mg resource.Managed) {
+	if r.lists == nil {
+		return
+	}
+	known := r.objects.Of(client.ObjectKeyFromObject(mg), mg.GetUID())
+	if known.member == nil {
+		known.member = listcache.NewMember(listcache.Key{Namespace: mg.GetNamespace(), Name: mg.GetName()})
+	}
+	name := meta.GetExternalName(mg)
+	if name == "" && r.named {
+		name = mg.GetName()
+	}
+	r.lists.Join(known.member, connectionName(mg), "", name)
+}
+
+// stored returns all objects of the kind in the cache. They must not be changed.
+func (r *Reconciler) stored(ctx context.Context) ([]resource.Managed, error) {
+	list, err := r.newList()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, errors.Wrapf(err, "cannot list objects of the kind %s", r.of.Kind)
+	}
+	var all []resource.Managed
+	err = apimeta.EachListItem(list, func(o runtime.Object) error {
+		mg, ok := o.(resource.Managed)
+		if !ok {
+			return errors.Errorf("the list of the kind %s has a %T", r.of.Kind, o)
+		}
+		all = append(all, mg)
+
+		return nil
+	})
+
+	return all, err
+}
