@@ -149,7 +149,7 @@ func (r *Reconciler) planOnce(ctx context.Context, read resource.Managed, member
 	if plan.Err = session.Store(plan.Kind, read); plan.Err != nil {
 		return 0
 	}
-	known := (&objectState{member: member}).acquire(&r.objects.unused)
+	known := (&objectState{member: member}).acquire(r.objects.unused)
 	ctx, counted := r.telemetry.Begin(ctx, &known.counted, read)
 	p := r.newPass(read, known)
 	ctx = redact.Collect(ctx, &p.secrets)
