@@ -168,6 +168,11 @@ func (c *accountClient) Observe(ctx context.Context, mg resource.Managed) (manag
 			break
 		}
 		o.ConnectionDetails = managed.ConnectionDetails{"username": []byte(name), "password": []byte(c.password)}
+		if c.of.forgets {
+			c.of.mu.Lock()
+			delete(c.of.made, mg.GetUID())
+			c.of.mu.Unlock()
+		}
 	}
 
 	return o, nil
