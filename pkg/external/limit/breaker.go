@@ -13,6 +13,7 @@ type breaker struct {
 	failures     int // consecutive
 	interval     time.Duration
 	until        time.Time
+	answered     bool // the system has answered a call
 	probe        *call
 	probeStarted time.Time
 }
@@ -52,6 +53,7 @@ func (b *breaker) recordFailure(now time.Time, c *call, reason string, threshold
 // recordResponse records a call that the system answered, and reports whether that
 // resets a tripped breaker.
 func (b *breaker) recordResponse(c *call) bool {
+	b.answered = true
 	if b.tripped && c != b.probe {
 		return false
 	}

@@ -51,7 +51,6 @@ type Gate struct {
 	revision   string    // of the connection
 	nextReread time.Time // see RereadAfter
 
-	answered               bool   // the system has answered a call
 	notified               string // the reason of the last notification
 	scope, message         string // of the last error that concerned the connection
 	calls, throttled, held uint64
@@ -372,7 +371,6 @@ func (g *Gate) breakerReason(err error) (reason string, threshold int) {
 
 // recordResponse adapts the rate after a call to which the system responded, with or without an error.
 func (g *Gate) recordResponse(now time.Time, c *call, err error, message string) {
-	g.answered = true
 	if g.breaker.recordResponse(c) {
 		g.rate.restart(now, g.rate.limiter.Limit())
 	}

@@ -59,7 +59,7 @@ func (g *Gate) State() State {
 func (g *Gate) state(now time.Time) State {
 	s := State{
 		Name: g.name, Reason: g.reason(now), Scope: g.scope, Rate: float64(g.rate.limiter.Limit()),
-		Waiting: g.queue.count, InFlight: g.inFlight, Answered: g.answered,
+		Waiting: g.queue.count, InFlight: g.inFlight, Answered: g.breaker.answered,
 		Calls: g.calls, Throttled: g.throttled, Held: g.held,
 	}
 	if s.Reason != ReasonAvailable {
@@ -90,7 +90,7 @@ func (g *Gate) reason(now time.Time) string {
 // first notification, it returns nil until the system has answered or has failed.
 func (g *Gate) changed(now time.Time) *State {
 	reason := g.reason(now)
-	if reason == g.notified || reason == ReasonAvailable && !g.answered {
+	if reason == g.notified || reason == ReasonAvailable && !g.breaker.answered {
 		return nil
 	}
 	g.notified = reason
