@@ -55,8 +55,8 @@ func (l loaded) current(dir string) error {
 
 	if l.p.Template == scaffold.Template {
 		return fmt.Errorf(
-			"%s of the provider in %s was edited, and its files are not made accordingly: take in what that changes first, "+
-				"by moorage diff --apply", scaffold.Record, dir)
+			"the files of the provider in %s are not what this moorage makes of its %s: it was edited, or another build of "+
+				"moorage made the files. Take in what that changes first, by moorage diff --apply", dir, scaffold.Record)
 	}
 
 	return fmt.Errorf(

@@ -55,16 +55,21 @@ func (c *testCommand) Run(in *invocation) error {
 		return errors.New("go is missing on this machine: moorage doctor says how to get it")
 	}
 
-	var failed, empty []string
+	var failed, empty, skipped, left []string
 
 	for _, p := range parts() {
 		if c.Only != "all" && c.Only != p.name {
+			skipped = append(skipped, p.name)
+
 			continue
 		}
 
 		fmt.Fprintf(in.out, "== %s\n", p.name)
 
-		switch ran, err := p.run(in, c.Dir); {
+		ran, out, err := p.run(in, c.Dir)
+		left = append(left, out...)
+
+		switch {
 		case err != nil:
 			failed = append(failed, p.name)
 		case !ran:
@@ -72,11 +77,31 @@ func (c *testCommand) Run(in *invocation) error {
 		}
 	}
 
+	reportNotRun(in.out, skipped, left)
+
 	return summarize(in, len(project.Kinds) > 0, failed, empty)
 }
 
-// run runs the tests of a part, and reports whether it has any.
-func (p part) run(in *invocation, dir string) (ran bool, err error) {
+// reportNotRun prints what was not run, and what to do about it.
+func reportNotRun(out io.Writer, skipped, left []string) {
+	if len(skipped)+len(left) == 0 {
+		return
+	}
+
+	fmt.Fprint(out, "\nNot run:\n")
+
+	if len(skipped) > 0 {
+		fmt.Fprintf(out, "  %s: call moorage test without --only\n", strings.Join(skipped, ", "))
+	}
+
+	for _, of := range left {
+		fmt.Fprintf(out, "  %s: raise Within of its conformance.Suite; with a real server that is Within in "+
+			"internal/testserver/system.go\n", of)
+	}
+}
+
+// run runs the tests of a part, and reports whether it has any. It returns how many schedules each package left out.
+func (p part) run(in *invocation, dir string) (ran bool, left []string, err error) {
 	var said bytes.Buffer
 
 	out := in.out
@@ -97,7 +122,7 @@ func (p part) run(in *invocation, dir string) (ran bool, err error) {
 		ran = ran || strings.HasPrefix(line, "ok ") && !strings.Contains(line, "[no tests to run]")
 	}
 
-	return ran, err
+	return ran, notes.left, err
 }
 
 // A noteWriter passes on the output of go test -v. Of a package that passes it prints only the result and the notes of
@@ -106,6 +131,7 @@ type noteWriter struct {
 	out  io.Writer
 	line []byte   // the beginning of a line
 	log  []string // the lines of the current package
+	left []string // the schedules that packages left out
 }
 
 // Write takes a part of the output.
@@ -130,6 +156,7 @@ func (w *noteWriter) take(line string) {
 		for _, note := range w.log {
 			if _, text, ok := strings.Cut(note, ": "); ok && isNote(text) {
 				fmt.Fprintf(w.out, "    %s\n", text)
+				w.leaves(text, strings.Fields(line)[1])
 			}
 		}
 
@@ -144,8 +171,18 @@ func (w *noteWriter) take(line string) {
 	}
 }
 
+// leaves keeps how many schedules a package left out, if a note says so.
+func (w *noteWriter) leaves(note, of string) {
+	if many, _, ok := strings.Cut(note, " schedules with faults"); ok && strings.Contains(note, leftOut) {
+		w.left = append(w.left, many+" schedules of "+of)
+	}
+}
+
+// leftOut is in a note about schedules that the conformance kit did not run.
+const leftOut = " were left out"
+
 func isNote(text string) bool {
-	return strings.HasPrefix(text, "warning: ") || strings.Contains(text, " were left out")
+	return strings.HasPrefix(text, "warning: ") || strings.Contains(text, leftOut)
 }
 
 // flush prints what is not part of a package that passed.
