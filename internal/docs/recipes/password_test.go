@@ -159,6 +159,35 @@ func TestAGeneratedPasswordIsPublishedBeforeItIsSet(t *testing.T) {
 	}
 }
 
+// TestADeletedSecretLeadsToAnotherPassword publishes a password, and deletes the Secret before a pass has read it.
+func TestADeletedSecretLeadsToAnotherPassword(t *testing.T) {
+	s := passwordServer{newMemory(), map[string]string{}}
+	kube := apiserver.New(scheme(t), clock.RealClock{}).Client()
+	u := user("ann")
+	p := &Passwords{API: s, Secrets: kube, Stamp: userStamp}
+	password := func() string {
+		t.Helper()
+		password, err := p.password(t.Context(), u)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(password)
+	}
+	first := password()
+	if again := password(); again != first {
+		t.Errorf("the password changes before it is published")
+	}
+	u.SetConnectionDetailsHash("ann-connection/1") // as the reconciler does after it has written the Secret
+	second := password()
+	if second == first {
+		t.Errorf("the password of the deleted Secret is used again")
+	}
+	if again := password(); again != second {
+		t.Errorf("the new password changes before it is published")
+	}
+}
+
 // TestAFailedReadGeneratesNoPassword: only an answer that there is no Secret leads to a new password.
 func TestAFailedReadGeneratesNoPassword(t *testing.T) {
 	p := &Passwords{Secrets: unreadable{}, Stamp: userStamp}

@@ -10,7 +10,7 @@ import (
 
 type kindCommand struct {
 	Version       string         `required:"" placeholder:"v1alpha1" help:"API version of the kind."`
-	Kind          string         `required:"" placeholder:"Bucket" help:"Singular noun that begins with a capital letter."`
+	Kind          string         `required:"" placeholder:"Bucket" help:"${help_kind_name}"`
 	Class         scaffold.Class `enum:"named,token,findable,opaque" default:"named" help:"${help_kind_class}"`
 	ClusterScoped bool           `help:"Its objects are in no namespace."`
 

@@ -1,11 +1,16 @@
 package cli
 
-import "github.com/alecthomas/kong"
+import (
+	"github.com/alecthomas/kong"
+
+	"github.com/moorage-dev/moorage/cmd/moorage/internal/scaffold"
+)
 
 // helpTexts returns the texts that are too long for a struct tag, by the names that tags use.
 func helpTexts() kong.Vars {
 	return kong.Vars{
-		"origins": ",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2",
+		"origins":        ",krateo-v0.7,krateo-v0.9,crossplane-v1,crossplane-v2",
+		"help_kind_name": "Singular noun that begins with a capital letter. Reserved are " + scaffold.Reserved() + ".",
 		"help_kind_class": "What makes it safe to create again when an answer was lost: the name is chosen here (named), " +
 			"the API knows a request again by a token (token), what was created can be searched for (findable), or " +
 			"nothing does (opaque).",

@@ -107,8 +107,9 @@ func TestKindFlags(t *testing.T) {
 	run(t, dir, "go", "test", "-vet=off", "./internal/controller/...", "./internal/systemtest")
 }
 
-// TestRealServer runs all tests of a provider with a server in a process of its own. The author writes
-// internal/testserver/server.go and the login of an application, and changes no test.
+// TestRealServer runs all tests of a provider with a server in a process of its own, whose URL has a path. The author
+// writes internal/testserver/server.go, the login of an application and another connection detail, and changes no test
+// except sample_test.go.
 func TestRealServer(t *testing.T) {
 	p, err := with(t, cloud(),
 		scaffold.Kind{Kind: "Role", Version: "v1alpha1", Class: scaffold.Named},
@@ -150,8 +151,12 @@ func TestRealServer(t *testing.T) {
 	change("internal/testserver/system.go", func(text string) string {
 		return strings.Replace(text, "Within = 2 * time.Minute", "Within = 5 * time.Second", 1)
 	})
+	change("internal/controller/user/user.go", func(text string) string {
+		return strings.Replace(text, `"username": []byte(`, `"role": []byte(found.Role), "username": []byte(`, 1)
+	})
 	change("internal/controller/user/sample_test.go", func(text string) string {
 		text, _, _ = strings.Cut(text, "func logIn(")
+		text = strings.Replace(text, `"username": []byte(`, `"role": []byte(fmt.Sprint(of["role"])), "username": []byte(`, 1)
 
 		return strings.Replace(text, "\t\"errors\"\n\t\"fmt\"\n", "\t\"fmt\"\n\t\"io\"\n\t\"net/http\"\n\t\"strings\"\n", 1) +
 			written("login.txt")
@@ -179,6 +184,42 @@ func TestInterface(t *testing.T) {
 	dir = generated(t, all)
 	added(t, dir, "connected_test.go")
 	run(t, dir, "make", "vet", "verify", "test", generator(t), unvetted)
+	validated(t, dir)
+}
+
+// validated lets the client of a project refuse URLs that are not of the external system, and runs the tests that write
+// a URL. The author changes testserver.URL, and no test.
+func validated(t *testing.T, dir string) {
+	t.Helper()
+
+	for name, change := range map[string][2]string{
+		"internal/testserver/server.go": {`"tcp://" + address`, `"ldap://" + address + "/dc=example,dc=org"`},
+		"internal/api/client.go": {"	if err := o.check(address); err != nil {\n",
+			`	if !strings.HasPrefix(address, "ldap://") || !strings.HasSuffix(address, "/dc=example,dc=org") {
+		return nil, errors.New("the address is none of a directory")
+	}
+
+	if err := o.check(address); err != nil {
+`},
+	} {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if strings.Count(string(text), change[0]) != 1 {
+			t.Fatalf("%s has no %q", name, change[0])
+		}
+
+		text = []byte(strings.Replace(string(text), change[0], change[1], 1))
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	run(t, dir, "go", "test", "-vet=off", "./internal/api", "./internal/connect")
 }
 
 // TestInterfaceLinted lints a provider whose client is an interface, with kinds of every class and flag.

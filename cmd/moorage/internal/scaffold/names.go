@@ -90,16 +90,58 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// reserved are kinds whose names are taken: by every project, by declarations in the packages of kinds, by file and
-// folder names that the go command ignores, by packages that cannot be imported, and by names that kubectl resolves
-// to another kind.
-var reserved = []string{
-	"ProviderConfig", "ClusterProviderConfig", "Resource", "Group", "GroupVersion", "Version", "AddToScheme",
-	"ProviderConfigReference",
-	"SecretKeyReference", "NamespacedSecretKeyReference", "Endpoint", "Client", "Fake", "Thing", "Credentials", "New",
-	"Option", "AllowHosts", "As", "UsernameKey",
-	"Answer", "Conformance", "Deploy", "Examples", "Metrics", "Restored", "Sample", "Testdata", "Vendor", "Main", "Init",
-	"Namespace", "Secret", "ConfigMap", "Event", "Pod", "Node", "Service", "Lease", "CustomResourceDefinition",
+// A taken list has kinds that cannot be made, for one reason.
+type taken struct {
+	why   string
+	kinds []string
+}
+
+// reserved returns the kinds whose names are taken, in any case of their letters.
+func reserved() []taken {
+	return []taken{
+		{"the package of its type already has a declaration or a file with that name", []string{
+			"AddToScheme", "ClusterProviderConfig", "Endpoint", "GroupVersion", "NamespacedSecretKeyReference", "ProviderConfig",
+			"ProviderConfigReference", "Resource", "SecretKeyReference", "UsernameKey",
+		}},
+		{"the package internal/api already has a declaration or a file with that name", []string{
+			"AllowHosts", "Answer", "As", "Client", "Fake", "New", "Option", "Thing",
+		}},
+		{"a generated test already has the file of that name", []string{
+			"Conformance", "Deploy", "Examples", "Metrics", "Restored", "Sample",
+		}},
+		{"Go gives a package or a folder of that name another meaning", []string{"Init", "Main", "Testdata", "Vendor"}},
+		{"kubectl takes that name for a kind of Kubernetes", []string{
+			"ConfigMap", "CustomResourceDefinition", "Event", "Lease", "Namespace", "Node", "Pod", "Secret", "Service",
+		}},
+	}
+}
+
+// checkReserved returns an error, written for users, for a kind whose name is taken.
+func (k Kind) checkReserved() error {
+	all := reserved()
+	if k.Password {
+		all = append(all, taken{"a kind with a password already has the file password.go", []string{"Password"}})
+	}
+
+	for _, t := range all {
+		if slices.ContainsFunc(t.kinds, func(taken string) bool { return strings.EqualFold(taken, k.Kind) }) {
+			return fmt.Errorf(
+				"the kind %s is reserved, because %s: choose another, perhaps with the name of the API before it, as in Cloud%s",
+				k.Kind, t.why, k.Kind)
+		}
+	}
+
+	return nil
+}
+
+// Reserved describes the kinds that cannot be added, for users.
+func Reserved() string {
+	var out []string
+	for _, t := range reserved() {
+		out = append(out, fmt.Sprintf("%s (%s)", strings.Join(t.kinds, ", "), t.why))
+	}
+
+	return strings.Join(out, "; ")
 }
 
 // fields are those that the generated types of each kind have.
@@ -117,10 +159,12 @@ func (k Kind) check() error {
 	case token.IsKeyword(lower):
 		return fmt.Errorf("the kind %s is a keyword of Go in lower case, which is the name of its package: choose another",
 			k.Kind)
-	case slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, k.Kind) }):
-		return fmt.Errorf("the kind %s is reserved: choose another, perhaps with the name of the API before it", k.Kind)
 	case !slices.Contains(Classes(), k.Class):
 		return fmt.Errorf("%q is no class: give named, token, findable or opaque", k.Class)
+	}
+
+	if err := k.checkReserved(); err != nil {
+		return err
 	}
 
 	if k.ConnectionDetails && k.ClusterScoped {

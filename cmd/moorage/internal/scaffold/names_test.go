@@ -113,13 +113,25 @@ func (s *scope) clash() string {
 // TestKindsHaveNamesOfTheirOwn calls a kind like everything that is in a project already: it is
 // refused, or nothing of it is in the way of anything else.
 func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
+	for _, client := range []string{scaffold.HTTP, scaffold.Interface} {
+		t.Run(client, func(t *testing.T) { haveNamesOfTheirOwn(t, client) })
+	}
+}
+
+func haveNamesOfTheirOwn(t *testing.T, client string) {
+	t.Helper()
+
 	project := func(kind string) (scaffold.Project, error) {
-		p, err := cloud().WithProviderConfig("v1alpha1")
+		p := cloud()
+		p.Client = client
+
+		p, err := p.WithProviderConfig("v1alpha1")
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		return p.WithKind(scaffold.Kind{Kind: kind, Version: "v1alpha1", Class: scaffold.Named})
+		return p.WithKind(scaffold.Kind{Kind: kind, Version: "v1alpha1", Class: scaffold.Named, ConnectionDetails: true,
+			Password: true})
 	}
 
 	usual, err := project("Bucket")
@@ -128,7 +140,8 @@ func TestKindsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 
 	files := plan(t, nil, usual)
-	names := []string{"Main", "Init", "Vendor", "Testdata", "Internal", "Cluster", "Connection"}
+	names := []string{"Main", "Init", "Vendor", "Testdata", "Internal", "Cluster", "Connection", "Group", "Version",
+		"Credentials"}
 
 	for _, f := range files {
 		name, _, _ := strings.Cut(path.Base(f.Path), ".")

@@ -141,6 +141,11 @@ func (p Project) WithKind(k Kind) (Project, error) {
 
 // checkReferences returns an error, written for users, if a kind cannot refer to the kinds that it names.
 func (p Project) checkReferences(k Kind) error {
+	if len(k.RefersTo) > 0 && strings.EqualFold(k.Kind, "References") {
+		return fmt.Errorf("the kind %s cannot have references, because a kind with references already has the file "+
+			"references_test.go: choose another kind", k.Kind)
+	}
+
 	for n, name := range k.RefersTo {
 		found := slices.IndexFunc(p.Kinds, func(other Kind) bool { return other.Kind == name })
 

@@ -1,4 +1,4 @@
-// Command standin is a server of the external system, for a test: the fake in a process of its own. What is below /-/ is
+// Command standin is a server of the external system, for a test: the fake below /api/ in a process of its own. What is below /-/ is
 // for tests, and needs no token.
 package main
 
@@ -15,7 +15,7 @@ import (
 func main() {
 	f := &api.Fake{Token: os.Args[2]}
 	mux := http.NewServeMux()
-	mux.Handle("/", f)
+	mux.Handle("/api/", http.StripPrefix("/api", f))
 	mux.HandleFunc("GET /-/{collection}", func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(f.Things(r.PathValue("collection")))
 	})

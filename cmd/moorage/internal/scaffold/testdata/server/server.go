@@ -22,7 +22,7 @@ func Program(token string) server.Program {
 }
 
 // URL returns the URL of the server.
-func URL(address string) string { return "http://" + address }
+func URL(address string) string { return "http://" + address + "/api" }
 
 // A Store reads and changes the server for tests.
 type Store interface {
