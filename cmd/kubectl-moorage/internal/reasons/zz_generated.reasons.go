@@ -22,7 +22,7 @@ var texts = map[key]Text{
 	},
 	{"Ready", "Unavailable"}: {
 		Meaning: "The external resource exists, or existed, and cannot be used now. The message says why.",
-		Remedy:  "Read the message, and Synced.",
+		Remedy:  "Read the message of Ready and the message of Synced.",
 	},
 	{"Ready", "Creating"}: {
 		Meaning: "The external resource is being created, or Create has failed so far.",
@@ -34,8 +34,8 @@ var texts = map[key]Text{
 	},
 	{"Synced", "ReconcileSuccess"}: {
 		Meaning: "The last pass succeeded. While a deletion waits for other finalizers, the message names " +
-			"them. If a deleted object stays although its external resource is not found, or has " +
-			"another owner now, the message says why, and for how long.",
+			"them. If an object that is being deleted stays although its external resource is not " +
+			"found, or has another owner now, the message says why, and for how long.",
 	},
 	{"Synced", "ReconcileError"}: {
 		Meaning: "The last pass failed, and the message names the step. The pass is retried, with a backoff " +
@@ -46,8 +46,9 @@ var texts = map[key]Text{
 	{"Synced", "ReconcilePaused"}: {
 		Meaning: "The annotation krateo.io/paused is true, or spec.managementPolicies is empty. Nothing is " +
 			"done, not even deletion. If an annotation of a predecessor " +
-			"(docs/lifecycle.md#what-another-runtime-left) pauses the object, the message names it.",
-		Remedy: "Remove the annotation to resume.",
+			"(docs/lifecycle.md#what-another-runtime-left) pauses the object, the message names this " +
+			"annotation.",
+		Remedy: "To resume, remove the annotation, or list actions in spec.managementPolicies.",
 	},
 	{"Synced", "CreationPending"}: {
 		Meaning: "The external resource was created, and Observe has not found it yet. Or the creation was " +
@@ -148,14 +149,14 @@ var texts = map[key]Text{
 			"command that keeps its data.",
 	},
 	{"Synced", "Throttled"}: {
-		Meaning: "The users of the connection together exceed the rate limit of the external system.",
+		Meaning: "The objects that use the connection together exceed the rate limit of the external system.",
 		Remedy:  "Wait, or have the limit raised.",
 	},
 	{"Synced", "Unauthorized"}: {
 		Meaning: "The external system rejects the credentials. The provider reads the credentials again at " +
 			"once, and then at intervals. With limits (managed.WithLimits) and a " +
-			"managed.ConnectionDescriber the interval is ten seconds. It logs in with the same " +
-			"credentials ever more rarely, at most every five minutes.",
+			"managed.ConnectionDescriber the interval is ten seconds. The provider retries to log in " +
+			"with unchanged credentials ever more rarely, with at most five minutes in between.",
 		Remedy: "Correct the Secret that the ProviderConfig names.",
 	},
 	{"Synced", "ExternalSystemUnavailable"}: {
@@ -165,8 +166,8 @@ var texts = map[key]Text{
 	},
 	{"Synced", "TerminalError"}: {
 		Meaning: "The provider returned an error that a retry does not resolve until something changes. The " +
-			"provider gave no reason of its own, or a reason that is not valid in a condition, or " +
-			"contains a secret.",
+			"condition has this reason if the provider gave no reason of its own, or gave one that is " +
+			"not valid in a condition or contains a secret.",
 		Remedy: "Read the message.",
 	},
 	{"UpToDate", "ObserveMatched"}: {

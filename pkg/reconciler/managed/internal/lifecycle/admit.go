@@ -7,7 +7,7 @@ type AdmitFacts struct {
 
 	Restored   bool    // The API server was restored to an earlier state: the process is about to restart.
 	Reading    Reading // What the cache and, if that is stale, the API server have.
-	MayRemain  bool    // The object was not found, may leave its external resource, and its deletion is not confirmed.
+	MayRemain  bool    // The object was not found, its resource may be left over, and no live read confirmed its deletion.
 	Deferrable bool    // The object is healthy, and reconciled later to spread the load after a start.
 
 	// Read from the object, before each decision.

@@ -30,8 +30,8 @@ const (
 // ConcludeFacts are the facts at the end of a pass, after its decisions and actions.
 type ConcludeFacts struct {
 	Stop             Stop        // Why the pass ended, if no decision ended it.
-	Released         bool        // The finalizer was removed: there is no pass after this one.
-	ConflictsPersist bool        // So many passes in a row ended in a conflict that it is reported.
+	Released         bool        // This pass removed the finalizer: there is no pass after this one.
+	ConflictsPersist bool        // So many passes in a row ended in a conflict that the conflict is reported.
 	Interrupted      bool        // The process is asked to stop.
 	Undoable         bool        // This pass has created a resource that is recorded nowhere else.
 	StatusWrite      StatusWrite // What became of the write of the status.
