@@ -140,7 +140,7 @@ func (h *extSystem) client() managed.ExternalClient {
 // Identity returns the backend.
 func (c *identifyingClient) Identity() string { return c.system.backend }
 
-// Disconnect does nothing.
+// Disconnect has nothing to close. It fails if the context has ended.
 func (c *disconnectingClient) Disconnect(ctx context.Context) error { return ctx.Err() }
 
 func (c *recoveringClient) RecoverCreation(_ context.Context, mg resource.Managed, token string) (bool, error) {

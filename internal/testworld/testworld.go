@@ -78,7 +78,7 @@ func (w World[C]) Find(obj client.Object) bool {
 	return err == nil
 }
 
-// Gone reports whether there is no object at the key of obj, which stays as it is.
+// Gone reports whether no object with the key of obj exists. It does not change obj.
 func (w World[C]) Gone(obj client.Object) bool {
 	w.Helper()
 

@@ -57,13 +57,13 @@ func NewQueue[T comparable](name string, l workqueue.TypedRateLimiter[T]) workqu
 	return newQueue(name, l, nil)
 }
 
-// NewPacedQueue returns a function that makes queues like NewQueue, with a rate limit in addition. All queues with the
-// same limiter share the limit. The limiter is a token bucket, such as the one of ratelimiter.NewGlobal. A bucket
-// without capacity means no limit.
+// NewPacedQueue returns a function that makes the same queues as NewQueue, with a rate limit. All queues with the same
+// limiter share the limit. The limiter is a token bucket, such as the one of ratelimiter.NewGlobal. A bucket without
+// capacity means no limit.
 //
-// The queue applies the limit when it hands out an item. So an item of high priority never waits behind items that
-// already hold a token. The limit does not change the number of failures and the backoff of an item. Do not apply the
-// limit to the controller in another way, too.
+// An item takes its token when the queue hands it out, and not when it is added. So items of low priority cannot take
+// the tokens that an item of high priority needs. The limit does not change the number of failures and the backoff of
+// an item. Do not apply the limit to the controller in another way, too.
 func NewPacedQueue[T comparable](
 	limit *rate.Limiter,
 ) func(name string, l workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {

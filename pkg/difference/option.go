@@ -57,9 +57,8 @@ func Immutable(paths ...string) Option {
 	})
 }
 
-// Default sets the value of a field of the external resource if observed does not have it. It is for external systems
-// that omit fields with their default value. The value has to be encodable to JSON. It has no effect on a field that
-// desired does not set.
+// Default compares with the value if observed does not have the field. It is for external systems that omit fields with
+// their default value. The value has to be encodable to JSON. It has no effect on a field that desired does not set.
 func Default(path string, value any) Option {
 	return at(path, func(r *rule) error {
 		image, err := decode(value)

@@ -41,9 +41,9 @@ func (r Request) String() string {
 type Around func(ctx context.Context, r Request, do func() error) error
 
 // A Client is a client.Client of a Server. Use [Server.Client]. It supports typed and unstructured objects, on the main
-// resource and on the subresource status. Any other operation returns an error that says so. Create and Patch support
-// dry runs. A dry run returns the version and the UID that would have been stored. A dry run of any other operation is
-// an error.
+// resource and on the subresource status. Anything else returns an error that says what is not supported. Create and
+// Patch support dry runs. A dry run returns the version and the UID that would have been stored. A dry run of any other
+// operation is an error.
 type Client struct {
 	server *Server
 	around Around
