@@ -96,7 +96,7 @@ func (r *report) text() string {
 		b.WriteString(strings.Join(parts, ", ") + ".\n")
 	}
 	if r.unvalidated > 0 {
-		fmt.Fprintf(&b, "The API server has not validated %s: that needs the verb patch for the objects.\n",
+		fmt.Fprintf(&b, "The API server has not validated %s: that needs the verbs patch and create for the objects.\n",
 			counted(r.unvalidated, "manifest"))
 	}
 	b.WriteString("Nothing was changed.\n")

@@ -78,7 +78,7 @@ Other   -          -          ?        cannot list
 9 objects of 2 kinds in 1.5s.
 2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, 1 to be looked after by a user, `+
 		`1 without a change of the external system, 2 could not be planned.
-The API server has not validated 1 manifest: that needs the verb patch for the objects.
+The API server has not validated 1 manifest: that needs the verbs patch and create for the objects.
 Nothing was changed.
 `, "\n")
 	want = strings.Replace(want, ", FIELDS\n", `, subjects none <- ["a.>?[2J?? "] (cannot be changed), `+

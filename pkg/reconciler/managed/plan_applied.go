@@ -3,6 +3,8 @@ package managed
 import (
 	"context"
 	"reflect"
+	"strconv"
+	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,8 +21,9 @@ import (
 // field manager given. It sends the manifest as a dry run, so that the API server sets defaults and validates it.
 // Nothing is stored.
 //
-// If this process may not send dry runs, validated is false: the object is then the stored object with what the
-// manifest sets, or the manifest as it is if no object of the name is stored.
+// If this process has no permission to patch or create the object, validated is false: the object is then the stored
+// object with what the manifest sets, or the manifest as it is if no object of the name is stored. Any other refusal of
+// the API server, such as that of a webhook or a quota, is an error.
 //
 // The kind of the manifest must have been set up with the manager of the Planner. Applied sends requests to the API
 // server, and does not need the caches.
@@ -34,7 +37,7 @@ func (p *Planner) Applied(ctx context.Context, manifest *unstructured.Unstructur
 	tried.SetManagedFields(nil)
 	err = p.manager.Manager.GetClient().Apply(ctx, client.ApplyConfigurationFromUnstructured(tried), client.DryRunAll,
 		client.ForceOwnership, client.FieldOwner(fieldManager))
-	if kerrors.IsForbidden(err) {
+	if unpermitted(err) {
 		tried, err = p.merged(ctx, r, manifest)
 	} else {
 		validated = err == nil
@@ -48,6 +51,24 @@ func (p *Planner) Applied(ctx context.Context, manifest *unstructured.Unstructur
 	}
 
 	return mg, validated, nil
+}
+
+// unpermitted reports whether the authorizer of the API server has refused a dry run. Admission answers with the same
+// code and reason, so the text has to be that of an authorizer.
+func unpermitted(err error) bool {
+	var status kerrors.APIStatus
+	if !kerrors.IsForbidden(err) || !errors.As(err, &status) {
+		return false
+	}
+	_, refusal, _ := strings.Cut(status.Status().Message, " is forbidden: ")
+	user, isUser := strings.CutPrefix(refusal, "User ")
+	name, err := strconv.QuotedPrefix(user)
+	if !isUser || err != nil {
+		return false
+	}
+	refused := strings.TrimPrefix(user, name)
+
+	return strings.HasPrefix(refused, " cannot patch resource ") || strings.HasPrefix(refused, " cannot create resource ")
 }
 
 // merged returns the stored object of the name of a manifest with what the manifest sets, or the manifest.

@@ -288,7 +288,8 @@ func TestApplied(t *testing.T) {
 	})
 	p := w.setUp(startable{reader: reader{w.m, w.listener()}, client: answering})
 
-	may = kerrors.NewForbidden(schema.GroupResource{}, key.Name, nil)
+	may = kerrors.NewForbidden(schema.GroupResource{Resource: "volumes"}, key.Name,
+		errors.New(`User "a" cannot patch resource "volumes" in API group "example.org" in the namespace "default"`))
 	mg, validated, err := p.Applied(t.Context(), manifest(nil), "kubectl")
 	if v, ok := mg.(*volume.Volume); err != nil || validated || !ok || v.UID != "uid-1" || v.Spec.SizeGiB != 5 ||
 		v.Generation != 2 || v.Status.ID != "vol-1" || v.Labels["team"] != "sea" || len(v.Finalizers) != 1 {

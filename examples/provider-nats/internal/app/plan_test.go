@@ -427,7 +427,7 @@ func (p *planned) files() {
 
 	if code != plan.ExitChanges || len(got) != 2 || !strings.HasPrefix(got["s0005"], "Update") ||
 		!strings.Contains(got["s0005"], `maxAge "2h0m0s" <- "1h0m0s"`) || !strings.HasPrefix(got["new"], "Create") ||
-		!strings.Contains(out, "The API server has not validated 3 manifests: that needs the verb patch") {
+		!strings.Contains(out, "The API server has not validated 3 manifests: that needs the verbs patch and create") {
 		p.Errorf("exit code %d\n%s%s", code, out, errs)
 	}
 
