@@ -168,12 +168,8 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 
 	found, failed := s.find(ctx, selections)
 
-	if targets[0].name == "" && len(failed) == 0 {
-		if len(found) == 0 {
-			return fmt.Errorf("no object was found %s", c.where(s))
-		}
-
-		if err := c.confirm(what, found, yes); err != nil {
+	if targets[0].name == "" {
+		if err := c.agree(s, what, found, failed, yes); err != nil {
 			return err
 		}
 	}
@@ -225,6 +221,18 @@ func (c *console) apply(ctx context.Context, s *session, what change, it item) (
 	}
 
 	return what.done, nil
+}
+
+// agree returns an error unless all objects of the kinds were found, and the user confirms their change.
+func (c *console) agree(s *session, what change, found []item, failed []error, yes bool) error {
+	switch {
+	case len(failed) > 0:
+		return fmt.Errorf("nothing was changed: %w", c.joined(failed))
+	case len(found) == 0:
+		return fmt.Errorf("no object was found %s", c.where(s))
+	}
+
+	return c.confirm(what, found, yes)
 }
 
 // errNotConfirmed is returned if the user does not confirm a change.

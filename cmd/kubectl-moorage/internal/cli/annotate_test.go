@@ -171,3 +171,24 @@ func TestPatchNamesTheObject(t *testing.T) {
 		t.Errorf("the patch is %s", patch)
 	}
 }
+
+// TestNothingIsChangedWithoutTheWholeList checks that objects which were not named stay as they are if one of the kinds
+// cannot be listed: the question would not be about all of them.
+func TestNothingIsChangedWithoutTheWholeList(t *testing.T) {
+	for name, args := range map[string][]string{
+		"Asked":    {"pause", "streams,disks", "--all"},
+		"NotAsked": {"pause", "streams,disks", "--all", "--yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.add("streams.nats.example.org", stream("orders"))
+			s.forbid["list disks.disk.example.org"] = true
+
+			check(t, s.run("y\n", args...), "nothing was changed: you may not list disks.disk.example.org (Forbidden)")
+
+			if value, found := s.annotation("orders", keyPaused); found {
+				t.Errorf("%s is %q", keyPaused, value)
+			}
+		})
+	}
+}
