@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/cluster"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/reasons"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
@@ -25,10 +27,11 @@ type change struct {
 
 // A step changes the annotations of one object.
 type step struct {
-	values  map[string]*string // nil: nothing is to be done
-	result  string             // instead of that of the change
-	depends bool               // on what was read
-	note    string             // for the user
+	values  map[string]*string          // nil: nothing is to be done
+	result  string                      // instead of that of the change
+	depends bool                        // on what was read
+	check   func(o object.Object) error // of the changed object; may be nil
+	note    string                      // for the user
 }
 
 func (c *console) pauseCommand() *cobra.Command {
@@ -109,27 +112,43 @@ func pause(o object.Object) (step, error) {
 	return step{values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: &value}}, nil
 }
 
-// resume returns the step that resumes an object. If the annotation of another runtime pauses the object, ours has to
-// be "false" instead of missing.
+// resume returns the step that resumes an object. If another runtime pauses the object by its annotation, or may do so
+// without ours, ours has to be "false" instead of missing.
 func resume(o object.Object) (step, error) {
-	other := o.OtherPause()
-
-	switch by := o.Paused(); {
-	case by == object.ByPolicies:
-		return step{}, fmt.Errorf("%s is paused by %s: add the actions that are allowed, such as \"*\"", o, by)
-	case by == "":
+	switch by := o.Paused(); by {
+	case object.ByPolicies:
+		return step{}, fmt.Errorf("%s is paused by %s: %s", o, by, allowActions)
+	case "":
 		return step{result: "not paused"}, nil
-	case other != "":
-		value := "false"
-
-		return step{
-			values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: &value}, depends: true,
-			note: fmt.Sprintf("%s still has the annotation %s of another runtime, which %s=false overrides.", o, other,
-				reasons.AnnotationKeyReconciliationPaused),
-		}, nil
 	}
 
-	return step{values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: nil}}, nil
+	s := step{
+		values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: nil}, depends: true, check: resumed,
+	}
+
+	if other := cmp.Or(o.OtherPause(), o.MayPause()); other != "" {
+		value := "false"
+		s.values[reasons.AnnotationKeyReconciliationPaused] = &value
+		s.note = fmt.Sprintf("%s still has the annotation %s of another runtime, which %s=false overrides.", o, other,
+			reasons.AnnotationKeyReconciliationPaused)
+	}
+
+	return s, nil
+}
+
+// allowActions is what to do about an object that its policies pause.
+const allowActions = "add the actions that are allowed, such as \"*\""
+
+// resumed returns an error if an object is paused after it was resumed.
+func resumed(o object.Object) error {
+	switch by := o.Paused(); by {
+	case "":
+		return nil
+	case object.ByPolicies:
+		return fmt.Errorf("%s is still paused by %s: %s", o, by, allowActions)
+	default:
+		return fmt.Errorf("%s is still paused by %s; run the command again", o, by)
+	}
 }
 
 // reconcile returns the step that requests a reconcile of an object.
@@ -168,12 +187,8 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 
 	found, failed := s.find(ctx, selections)
 
-	if targets[0].name == "" && len(failed) == 0 {
-		if len(found) == 0 {
-			return fmt.Errorf("no object was found %s", c.where(s))
-		}
-
-		if err := c.confirm(what, found, yes); err != nil {
+	if targets[0].name == "" {
+		if err := c.agree(s, what, found, failed, yes); err != nil {
 			return err
 		}
 	}
@@ -205,26 +220,65 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 	return c.joined(failed)
 }
 
-// apply changes an object, and returns the result in words.
+// attempts is how often a step is chosen anew for an object that changes meanwhile.
+const attempts = 3
+
+// apply changes an object, and returns the result in words. If the object was changed since it was read, the step is
+// chosen anew.
 func (c *console) apply(ctx context.Context, s *session, what change, it item) (string, error) {
-	step, err := what.values(it.object)
-	if err != nil {
-		return "", err
+	for attempt := 1; ; attempt++ {
+		step, err := what.values(it.object)
+		if err != nil {
+			return "", err
+		}
+
+		if step.values == nil {
+			return step.result, nil
+		}
+
+		err = s.Annotate(ctx, it.kind, it.object, step.values, step.depends)
+		if cluster.Conflict(err) && step.depends && attempt < attempts && s.reread(ctx, it) {
+			continue
+		}
+
+		if err == nil && step.check != nil {
+			err = step.check(it.object)
+		}
+
+		if err != nil {
+			return "", err
+		}
+
+		if step.note != "" {
+			c.note("%s", step.note)
+		}
+
+		return what.done, nil
+	}
+}
+
+// reread reads an object again. It returns false if it cannot, or the object was replaced by another one of its name.
+func (s *session) reread(ctx context.Context, it item) bool {
+	o, err := s.Get(ctx, it.selection())
+	if err != nil || o.GetUID() != it.object.GetUID() {
+		return false
 	}
 
-	if step.values == nil {
-		return step.result, nil
+	it.object.Object = o.Object
+
+	return true
+}
+
+// agree returns an error unless all objects of the kinds were found, and the user confirms their change.
+func (c *console) agree(s *session, what change, found []item, failed []error, yes bool) error {
+	switch {
+	case len(failed) > 0:
+		return fmt.Errorf("nothing was changed: %w", c.joined(failed))
+	case len(found) == 0:
+		return fmt.Errorf("no object was found %s", c.where(s))
 	}
 
-	if err := s.Annotate(ctx, it.kind, it.object, step.values, step.depends); err != nil {
-		return "", err
-	}
-
-	if step.note != "" {
-		c.note("%s", step.note)
-	}
-
-	return what.done, nil
+	return c.confirm(what, found, yes)
 }
 
 // errNotConfirmed is returned if the user does not confirm a change.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -55,6 +56,18 @@ func TestChanges(t *testing.T) {
 			args: []string{"resume", "stream/orders"}, code: 1,
 			want: []string{"paused by the empty list spec.managementPolicies"},
 			key:  keyPaused,
+		},
+		"ResumePausedTwice": {
+			reason: "the policies still pause it", stream: stream("orders", paused, set([]any{}, "spec", "managementPolicies")),
+			args: []string{"resume", "stream/orders"}, code: 1,
+			want: []string{"stream/orders is still paused by the empty list spec.managementPolicies: add the actions"},
+			key:  keyPaused,
+		},
+		"ResumeOursAndTheirs": {
+			reason: "without ours, the provider may heed that of another runtime",
+			stream: stream("orders", paused, set("true", "metadata", "annotations", "crossplane.io/paused")),
+			args:   []string{"resume", "stream/orders"}, want: []string{"still has the annotation crossplane.io/paused"},
+			key: keyPaused, value: "false", found: true,
 		},
 		"Reconcile": {
 			reason: "by the time", stream: stream("orders"), args: []string{"reconcile", "stream/orders"},
@@ -161,6 +174,44 @@ func TestResumeDependsOnWhatWasRead(t *testing.T) {
 	}
 }
 
+// TestResumeSeesPauseOfMeanwhile checks that a pause of another runtime is overridden which was added after the object
+// was read.
+func TestResumeSeesPauseOfMeanwhile(t *testing.T) {
+	paused := set("true", "metadata", "annotations", keyPaused)
+	theirs := set("true", "metadata", "annotations", "crossplane.io/paused")
+
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", paused))
+
+	added := false
+	s.before = func(r *http.Request) {
+		if r.Method == http.MethodPatch && !added {
+			added = true
+			s.add("streams.nats.example.org", stream("orders", paused, theirs))
+		}
+	}
+
+	got := s.run("", "resume", "stream/orders")
+	if value, _ := s.annotation("orders", keyPaused); got.code != 0 || value != "false" {
+		t.Errorf("%s is %q: %+v", keyPaused, value, got)
+	}
+}
+
+// TestResumeOfReplacedObject checks that an object is not resumed in place of the one that was read.
+func TestResumeOfReplacedObject(t *testing.T) {
+	paused := set("true", "metadata", "annotations", keyPaused)
+
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", paused))
+	s.before = func(r *http.Request) {
+		if r.Method == http.MethodPatch {
+			s.add("streams.nats.example.org", stream("orders", paused, set("another", "metadata", "uid")))
+		}
+	}
+
+	check(t, s.run("", "resume", "stream/orders"), "it was changed or replaced meanwhile")
+}
+
 // TestPatchNamesTheObject checks that an object of the same name is not changed in place of the one that was read.
 func TestPatchNamesTheObject(t *testing.T) {
 	s := newServer(t)
@@ -169,5 +220,26 @@ func TestPatchNamesTheObject(t *testing.T) {
 
 	if patch := s.patches["streams.nats.example.org|sea|orders"]; !strings.Contains(patch, `"uid":"uid-orders"`) {
 		t.Errorf("the patch is %s", patch)
+	}
+}
+
+// TestNothingIsChangedWithoutTheWholeList checks that objects which were not named stay as they are if one of the kinds
+// cannot be listed: the question would not be about all of them.
+func TestNothingIsChangedWithoutTheWholeList(t *testing.T) {
+	for name, args := range map[string][]string{
+		"Asked":    {"pause", "streams,disks", "--all"},
+		"NotAsked": {"pause", "streams,disks", "--all", "--yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.add("streams.nats.example.org", stream("orders"))
+			s.forbid["list disks.disk.example.org"] = true
+
+			check(t, s.run("y\n", args...), "nothing was changed: you may not list disks.disk.example.org (Forbidden)")
+
+			if value, found := s.annotation("orders", keyPaused); found {
+				t.Errorf("%s is %q", keyPaused, value)
+			}
+		})
 	}
 }

@@ -24,7 +24,7 @@ are looked at.
 
 The fields are those of the last observation by the provider, in status.drift. Some kinds do not
 list them. Values of secret fields are never shown. The exit code is 2 if an object differs, and 1
-if something could not be read.`,
+if something could not be read, or it is not known of an object whether it differs.`,
 		Example: example(`
 # All objects of the namespace that differ
 kubectl moorage drift
@@ -48,6 +48,8 @@ type driftList struct {
 	Items      []driftedItem `json:"items"`
 	// Unknown are the objects of which is not known whether they differ.
 	Unknown []object.Reference `json:"unknown"`
+	// UnreadKinds says which kinds the API server could not list, or is empty.
+	UnreadKinds string `json:"unreadKinds,omitempty"`
 }
 
 // apiVersion is the version of the JSON output.
@@ -82,21 +84,26 @@ func (c *console) drift(ctx context.Context, args []string) error {
 	}
 
 	if len(selections) == 0 {
-		return errors.New("the API server has no kind of managed resources (category managed)")
+		none := errors.New("the API server has no kind of managed resources (category managed)")
+		if s.kinds.Unread != "" {
+			none = fmt.Errorf("%w; %s", none, s.kinds.Unread)
+		}
+
+		return none
 	}
 
 	found, failed := s.find(ctx, selections)
 	list := judge(found)
 
+	if len(targets) == 0 {
+		list.UnreadKinds = s.kinds.Unread
+	}
+
 	if err := c.showDrift(list); err != nil {
 		return err
 	}
 
-	if n := len(list.Unknown); n > 0 && !c.json() {
-		c.note("%s: it is not known whether they differ (%s).", count(n, "object"), names(list.Unknown))
-	}
-
-	if len(failed) > 0 {
+	if failed = append(list.unjudged(), failed...); len(failed) > 0 {
 		return c.joined(failed)
 	}
 
@@ -109,6 +116,25 @@ func (c *console) drift(ctx context.Context, args []string) error {
 	}
 
 	return nil
+}
+
+// unjudged returns an error for each part of the answer that is not known.
+func (l driftList) unjudged() (failed []error) {
+	if l.UnreadKinds != "" {
+		failed = append(failed, errors.New(l.UnreadKinds))
+	}
+
+	if n := len(l.Unknown); n > 0 {
+		differ := "they differ"
+		if n == 1 {
+			differ = "it differs"
+		}
+
+		failed = append(failed, fmt.Errorf("cannot judge %s (%s): it is not known whether %s; kubectl moorage why says why",
+			count(n, "object"), names(l.Unknown), differ))
+	}
+
+	return failed
 }
 
 // judge returns which objects differ.

@@ -16,12 +16,13 @@ func TestDrift(t *testing.T) {
 	s.add("streams.nats.example.org", stream("broken", with("UpToDate", "Unknown", "ReconcileError", "")))
 
 	got := s.run("", "drift")
-	want := result{2, `OBJECT          SINCE   REASON             FIELD                 DESIRED       OBSERVED
+	want := result{1, `OBJECT          SINCE   REASON             FIELD                 DESIRED       OBSERVED
 stream/orders   5m      UpdateRestricted   maxAge                "24h0m0s"     "72h0m0s"
                                            password              (sensitive)   (sensitive)
                                            storage (immutable)   "file"        (none)
                                            ... and 3 more
-`, "1 object: it is not known whether they differ (stream/broken).\n"}
+`, "kubectl moorage: cannot judge 1 object (stream/broken): it is not known whether it differs; kubectl moorage why says " +
+		"why\n"}
 
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -42,6 +43,23 @@ func TestDriftIsJSON(t *testing.T) {
 	if len(list.Items) != 1 || list.Items[0].Name != "orders" || list.Items[0].More != 3 ||
 		list.Items[0].Fields[0].Observed != `"72h0m0s"` {
 		t.Errorf("the list is %+v", list)
+	}
+}
+
+// TestPartialDriftIsJSON checks that a program sees which kinds were not read.
+func TestPartialDriftIsJSON(t *testing.T) {
+	s := newServer(t)
+	s.forbid["discovery other.example.org"] = true
+
+	got := s.run("", "drift", "-o", "json")
+
+	var list driftList
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || got.code != 1 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+
+	if want := "the API server could not list the kinds of other.example.org/v1"; list.UnreadKinds != want {
+		t.Errorf("unreadKinds is %q, want %q", list.UnreadKinds, want)
 	}
 }
 
@@ -103,7 +121,7 @@ func TestDriftVariants(t *testing.T) {
 		"OfAnotherForm": {
 			"a status of another form is not read", func(s *server) {
 				s.add("streams.nats.example.org", stream("orders", set("x", "status", "conditions")))
-			}, nil, 0, []string{"not known whether they differ"},
+			}, nil, 1, []string{"cannot judge 1 object (stream/orders): it is not known whether it differs"},
 		},
 		"ForbiddenKind": {
 			"what may be read is shown, and exit code 1 wins", func(s *server) {
@@ -120,7 +138,13 @@ func TestDriftVariants(t *testing.T) {
 			"an extension of the API server may be away", func(s *server) {
 				s.add("streams.nats.example.org", stream("orders", differs))
 				s.forbid["discovery other.example.org"] = true
-			}, nil, 2, []string{"stream/orders", "the API server could not list the kinds of other.example.org/v1"},
+			}, nil, 1, []string{"stream/orders", "the API server could not list the kinds of other.example.org/v1"},
+		},
+		"PartOfTheKindsWithAName": {
+			"a kind that is named is read wholly", func(s *server) {
+				s.add("streams.nats.example.org", stream("orders", differs))
+				s.forbid["discovery other.example.org"] = true
+			}, []string{"stream/orders"}, 2, []string{"stream/orders"},
 		},
 		"ByConditions": {
 			"a kind without the category, whose objects have the conditions", func(s *server) {

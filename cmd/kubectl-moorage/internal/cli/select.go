@@ -200,10 +200,6 @@ func (c *console) selections(s *session, targets []target) (out []cluster.Select
 		for _, k := range s.kinds.Managed() {
 			targets = append(targets, target{kind: k.String()})
 		}
-
-		if s.kinds.Unread != "" {
-			c.note("%s", s.kinds.Unread)
-		}
 	}
 
 	for _, t := range targets {

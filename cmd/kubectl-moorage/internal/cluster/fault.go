@@ -30,6 +30,9 @@ func (f *Fault) Unwrap() error { return f.cause }
 // Forbidden reports whether the user lacks a right.
 func Forbidden(err error) bool { return apierrors.IsForbidden(err) }
 
+// Conflict reports whether an object was changed or replaced since it was read.
+func Conflict(err error) bool { return apierrors.IsConflict(err) }
+
 // Missing reports whether an answer says that there is no object of the name. A 404 of a proxy, or for a kind that is
 // not served, does not name the object and does not count.
 func Missing(err error, name string) bool {

@@ -169,14 +169,36 @@ func (o Object) OtherPause() string {
 		return ""
 	}
 
-	for name, value := range o.GetAnnotations() {
-		if value == "true" && strings.HasSuffix(name, "/paused") && name != reasons.AnnotationKeyReconciliationPaused &&
-			strings.Contains(synced.Message, name) {
+	for _, name := range o.pauses() {
+		if strings.Contains(synced.Message, name) {
 			return name
 		}
 	}
 
 	return ""
+}
+
+// MayPause returns an annotation by which another runtime may pause the object, or "". The provider has not said that
+// it heeds that annotation.
+func (o Object) MayPause() string {
+	if names := o.pauses(); len(names) > 0 {
+		return names[0]
+	}
+
+	return ""
+}
+
+// pauses returns the annotations of other runtimes that say that the object is paused, in the order of their names.
+func (o Object) pauses() (names []string) {
+	for name, value := range o.GetAnnotations() {
+		if value == "true" && strings.HasSuffix(name, "/paused") && name != reasons.AnnotationKeyReconciliationPaused {
+			names = append(names, name)
+		}
+	}
+
+	slices.Sort(names)
+
+	return names
 }
 
 // Handled returns the request for a reconcile that was handled last, or "".
