@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/redact"
@@ -28,6 +29,12 @@ type namedDifferences struct {
 
 // leastSecret is the length of the shortest connection detail that is searched for. Shorter ones occur by chance.
 const leastSecret = 6
+
+// Texts that package difference writes into values.
+const (
+	redactionMark = "[REDACTED]"
+	cutMark       = "... (truncated)"
+)
 
 // notePasswords notes the connection details that are secret by their key.
 func (n *namedDifferences) notePasswords(details managed.ConnectionDetails) {
@@ -80,12 +87,19 @@ func (t *recorder) judgeValues(mg resource.Managed, differences []commonv1.Diffe
 		case d.Desired == "" && d.Observed == "":
 			t.warn(fmt.Sprintf("the difference %q of %s has neither Desired nor Observed: users see that the field differs, "+
 				"and not how. Package difference sets both", d.Path, mg.GetName()))
-		case d.Desired == d.Observed && len(d.Desired) < fielddiff.MaxLength: // longer values may have been shortened
+		case d.Desired == d.Observed && isWhole(d.Desired):
 			t.later(namesDifferences, fmt.Sprintf("Observe of %s says that the desired and the observed value of %q are "+
 				"both %s: return the value of the spec as Desired, and that of the external system as Observed",
 				mg.GetUID(), d.Path, quoted(d.Desired)))
 		}
 	}
+}
+
+// isWhole reports whether a value is surely what it was before package difference cleaned it. Different values may be
+// equal after that: it masks secrets, shortens texts, and replaces spaces and characters that cannot be printed.
+func isWhole(value string) bool {
+	return len(value) < fielddiff.MaxLength && !strings.HasSuffix(value, cutMark) &&
+		!strings.Contains(value, redactionMark) && !strings.ContainsAny(value, " "+string(unicode.ReplacementChar))
 }
 
 // isSecret reports whether a text contains a secret of the suite, or a password that was published.

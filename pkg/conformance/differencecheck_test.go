@@ -208,3 +208,46 @@ func TestDriftReporter(t *testing.T) {
 		})
 	}
 }
+
+// TestEqualValues: different values whose shown texts are equal, as package difference returns them, are no finding.
+// TestNamedDifferences has values that are equal.
+func TestEqualValues(t *testing.T) {
+	long := strings.Repeat("ä", fielddiff.MaxLength)
+	many := func(end string) map[string]string {
+		out := map[string]string{}
+		for i := range fielddiff.MaxFields {
+			out["field"+strconv.Itoa(i)] = strconv.Itoa(i) + strings.Repeat("x", 10*fielddiff.MaxLength) + end
+		}
+
+		return out
+	}
+	cases := map[string]struct {
+		reason            string
+		desired, observed map[string]string
+	}{
+		"Userinfo": {"both passwords are masked", map[string]string{"url": "https://me:secret-one@example.org"},
+			map[string]string{"url": "https://me:secret-two@example.org"}},
+		"Unread": {"only the first values of a long list are read", many("1"), many("2")},
+		"Cut":    {"an odd number of bytes is cut", map[string]string{"text": long + "1"}, map[string]string{"text": long + "2"}},
+		"CutEarlier": {"a rune is cut in two", map[string]string{"text": "a" + long + "1"},
+			map[string]string{"text": "a" + long + "2"}},
+		"Replaced": {"both characters cannot be printed", map[string]string{"text": "a\u200bb"},
+			map[string]string{"text": "a\u200cb"}},
+		"Space": {"both characters are shown as a space", map[string]string{"text": "a b"},
+			map[string]string{"text": "a\u00a0b"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			differences, err := fielddiff.Between(c.desired, c.observed)
+			if err != nil || !slices.ContainsFunc(differences, func(d commonv1.Difference) bool {
+				return d.Desired == d.Observed && d.Desired != ""
+			}) {
+				t.Fatalf("%s: no texts are equal: %v, %v", c.reason, differences, err)
+			}
+			r := &recorder{ledger: &ledger{
+				later: func(_, text string) { t.Errorf("%s: %s", c.reason, text) }, warn: func(text string) { t.Error(text) },
+			}}
+			r.judgeValues(sample("vol"), differences)
+		})
+	}
+}
