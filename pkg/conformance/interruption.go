@@ -118,6 +118,7 @@ type wire struct {
 	cut         *cut           // of this run
 	ended       int            // exchanges when the last call ended
 	patience    time.Duration  // how long requests that outlive their call are waited for
+	waited      time.Duration  // for them, in total
 }
 
 // newWire returns a wire for a probe. It waits for pending requests as long as patience.
@@ -162,13 +163,6 @@ type requestTracker interface {
 	noteUnanswered()
 }
 
-// tracksRequests reports whether it is known which requests the external system has not answered.
-func (w *wire) tracksRequests() bool {
-	_, tracks := w.interrupter.(requestTracker)
-
-	return tracks
-}
-
 // awaitPending waits until the external system has answered the requests that have outlived their call, so that their
 // effects are not attributed to the next call. It knows of them only with a FaultProxy. It waits in real time.
 func (w *wire) awaitPending(h *host) {
@@ -176,6 +170,8 @@ func (w *wire) awaitPending(h *host) {
 	if !knows || w.interrupted || !p.pending() {
 		return
 	}
+	start := time.Now()
+	defer func() { w.waited += time.Since(start) }()
 	_ = h.callFor(context.Background(), h.limit+w.patience, "waiting", func(context.Context) error {
 		for began := time.Now(); p.pending(); <-time.After(time.Millisecond) {
 			if time.Since(began) >= w.patience {

@@ -30,6 +30,7 @@ type lineServer struct {
 
 	mu      sync.Mutex
 	volumes map[string]lineVolume
+	jobs    map[string]bool // names of volumes that jobs make
 }
 
 type lineVolume struct{ size, owner string }
@@ -40,7 +41,7 @@ func newLineServer(t *testing.T) *lineServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &lineServer{listener: l, volumes: map[string]lineVolume{}}
+	s := &lineServer{listener: l, volumes: map[string]lineVolume{}, jobs: map[string]bool{}}
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -64,15 +65,24 @@ func (s *lineServer) serve(conn net.Conn) {
 	}
 }
 
-// do makes a request: GET name, MAKE name size, STAMP name owner, SIZE name size, RENAME name name, or DROP name.
+// do makes a request: GET name, MAKE name size, JOB name size owner, STAMP name owner, SIZE name size, RENAME name
+// name, or DROP name. A JOB makes a volume after jobTime.
 func (s *lineServer) do(words []string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	verb, name := words[0], words[1]
 	v, exists := s.volumes[name]
 	switch {
-	case verb == "MAKE" && exists:
+	case (verb == "MAKE" || verb == "JOB") && exists, verb == "JOB" && s.jobs[name]:
 		return "TAKEN"
+	case verb == "JOB":
+		s.jobs[name] = true
+		time.AfterFunc(jobTime, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.jobs, name)
+			s.volumes[name] = lineVolume{words[2], words[3]}
+		})
 	case verb == "MAKE":
 		s.volumes[name] = lineVolume{size: words[2]}
 	case !exists:

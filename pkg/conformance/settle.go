@@ -14,19 +14,25 @@ const leastSettle = 500 * time.Millisecond
 // settleTime returns how long the suite waits for a change that may come after its call has failed, and usually does
 // not come. The patience of the suite is too long for that: it is set for the slowest change on the slowest machine.
 // The time is several times that of the slowest change that the direct checks have seen, see noteChange. It is at least
-// leastSettle, and at most the patience of the suite.
+// leastSettle, and at most the patience of the suite. Calls that wait for their change may take longer than the
+// patience: then the time is at least twice that of the slowest change.
 func (k *runner) settleTime() time.Duration {
-	return k.suite.Delay + min(max(leastSettle, timesSlowest*k.ledger.slowest), k.suite.Patience)
+	slowest := k.ledger.slowest
+	limit := max(k.suite.Patience, 2*slowest)
+
+	return k.suite.Delay + min(max(leastSettle, timesSlowest*slowest), limit)
 }
 
-// noteChange notes how long a change took that shows in the external system now, and whose call began at a time. If it
-// is known when the external system has answered a request, only the time after the call counts.
+// noteChange notes how long a change took that shows in the external system now, and whose call began at a time of
+// activeTime. The time of the call counts: a call may start a change and wait for it, and the change goes on if
+// the call is interrupted.
 func (l *ledger) noteChange(began time.Time) {
-	if l.wire.tracksRequests() {
-		began = l.lastMutation
-	}
-	l.slowest = max(l.slowest, time.Since(began))
+	l.slowest = max(l.slowest, l.activeTime().Sub(began))
 }
+
+// activeTime returns the time of a clock that stops while the suite waits for requests that have outlived their
+// call. Some are never answered, and that says nothing about the time of a change.
+func (l *ledger) activeTime() time.Time { return time.Now().Add(-l.wire.waited) }
 
 // settle waits until the function is returns true, but at most for the settle time. It reports whether is returned
 // true. The time begins when the external system has answered the requests that are known to be outstanding, and

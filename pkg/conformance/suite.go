@@ -73,7 +73,9 @@ type Suite struct {
 	// Patience is the maximum real time in which the external system makes a resource ready or deletes it. The default is
 	// half a second. The suite waits only while the state is not as expected. After a call that has failed, the suite
 	// waits for a change that usually does not come: then it waits eight times as long as the slowest change of its
-	// direct calls so far, but at least half a second, and at most Patience.
+	// direct calls so far, but at least half a second, and at most Patience. The time of the call counts, for instance of
+	// a Create that submits a job and waits for its end. If that is longer than Patience, the suite waits at least twice
+	// as long as the slowest change took.
 	Patience time.Duration
 
 	// CallTimeout is the deadline of each call of the client and of the probe. The suite stops if a call takes twice as
