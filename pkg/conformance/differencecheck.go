@@ -53,7 +53,8 @@ func isShown(o managed.ExternalObservation) bool {
 	return o.ResourceExists && !o.ResourceUpToDate && o.Owner != managed.OwnerOther
 }
 
-// judgeDifferences reports what is never right about the differences of an observation.
+// judgeDifferences reports what is never right about the differences of an observation. It warns about those that the
+// reconciler ignores.
 func (t *recorder) judgeDifferences(mg resource.Managed, o managed.ExternalObservation) {
 	t.named.notePasswords(o.ConnectionDetails)
 	if len(o.Differences) == 0 {
@@ -61,9 +62,9 @@ func (t *recorder) judgeDifferences(mg resource.Managed, o managed.ExternalObser
 	}
 	t.named.any = true
 	if o.ResourceExists && o.ResourceUpToDate {
-		t.later(namesDifferences, fmt.Sprintf("Observe of %s says that its resource is up to date, and that it differs "+
-			"in %s: an object shows no difference while its resource is up to date, so return those that Update corrects, "+
-			"and report the resource as up to date if there are none", mg.GetUID(), pathsOf(o.Differences)))
+		t.warn(fmt.Sprintf("Observe of %s says that its resource is up to date, and that it differs in %s: the "+
+			"reconciler ignores differences while the resource is up to date. Return those that Update corrects, and report "+
+			"the resource as up to date if there are none", mg.GetName(), pathsOf(o.Differences)))
 	}
 	if isShown(o) {
 		t.judgeValues(mg, o.Differences)
@@ -145,18 +146,43 @@ func (m *directChecks) checkDifferences(mg resource.Managed, o managed.ExternalO
 	}
 }
 
-// checkDifferencesTwice checks that a second observation names the same differences. The observed values may change.
-func (m *directChecks) checkDifferencesTwice(mg resource.Managed, o managed.ExternalObservation) *finding {
-	again, err := m.observe(context.Background(), clone(mg))
-	if err != nil || again.ResourceUpToDate || !again.ResourceExists {
-		return nil // other checks report that
+// steadyObservations is how many observations have to name the same differences if two in succession have not. A client
+// that names a field at random seldom does so that often.
+const steadyObservations = 8
+
+// steadyDifferences checks that a second observation names the same differences. The observed values may change. If a
+// stale replica has answered one of the observations, later ones are compared within the patience of the suite. It
+// returns the last observation.
+func (m *directChecks) steadyDifferences(
+	mg resource.Managed, o managed.ExternalObservation,
+) (managed.ExternalObservation, *finding) {
+	first, again, judged := o, o, true
+	repeats := 1
+	same := func() bool {
+		for range repeats {
+			previous := again
+			var err error
+			again, err = m.observe(context.Background(), clone(mg))
+			if judged = err == nil && isShown(again); !judged { // other checks report that
+				again = previous
+
+				return false
+			}
+			if !slices.Equal(withoutObserved(previous.Differences), withoutObserved(again.Differences)) {
+				first, repeats = previous, steadyObservations
+
+				return false
+			}
+		}
+
+		return true
 	}
-	if first, second := withoutObserved(o.Differences), withoutObserved(again.Differences); !slices.Equal(first, second) {
-		return m.finding(namesDifferences, "Observe of %s names the differences %s, and at once after that %s",
-			mg.GetName(), pathsOf(o.Differences), pathsOf(again.Differences))
+	if m.eventually(same) || !judged {
+		return again, nil
 	}
 
-	return nil
+	return again, m.finding(namesDifferences, "Observe of %s names the differences %s, and at once after that %s",
+		mg.GetName(), pathsOf(first.Differences), pathsOf(again.Differences))
 }
 
 // withoutObserved returns sorted differences without their observed values.
@@ -192,14 +218,15 @@ func (m *directChecks) mutationDifferences(
 		len(o.Differences) == 0 {
 		return failure
 	}
-	if failure := m.checkDifferencesTwice(mg, o); failure != nil {
+	o, failure := m.steadyDifferences(mg, o)
+	if failure != nil {
 		return failure
 	}
 	changed := changedFields(m.sample, mg)
 	var matching, other []commonv1.Difference
 	for _, d := range o.Differences {
 		switch path := stepsOf(d.Path); {
-		case slices.ContainsFunc(changed, path.overlaps):
+		case slices.ContainsFunc(changed, path.overlaps), slices.ContainsFunc(changed, path.isSetBy):
 			matching = append(matching, d)
 		case d.Sensitive: // a credential is in no spec
 		default:

@@ -64,7 +64,7 @@ func at(path string, change func(v *volume.Volume, d *commonv1.Difference)) tell
 
 // TestNamedDifferences: what a client says of its differences is judged.
 func TestNamedDifferences(t *testing.T) {
-	calls := 0
+	calls, stale := 0, 0
 	cases := map[string]struct {
 		reason   string
 		tell     telling
@@ -88,9 +88,21 @@ func TestNamedDifferences(t *testing.T) {
 			}, namesDifferences, "after the mutation grow, Observe of vol says that its resource is not up to date",
 		},
 		"StaysAfterUpdate": {
-			"a difference that no Update corrects", func(_ *volume.Volume, o *managed.ExternalObservation) {
+			reason: "a difference that no Update corrects is ignored, and a warning",
+			tell: func(_ *volume.Volume, o *managed.ExternalObservation) {
 				o.Differences = append(o.Differences, commonv1.Difference{Path: "tier", Desired: `"a"`, Observed: `"b"`})
-			}, namesDifferences, "says that its resource is up to date, and that it differs in \"tier\"",
+			}, says: "Observe of vol says that its resource is up to date, and that it differs in \"tier\"",
+		},
+		"StaleReplica": {
+			reason: "each second observation of the first ones is old",
+			tell: func(_ *volume.Volume, o *managed.ExternalObservation) {
+				if len(o.Differences) == 0 {
+					return
+				}
+				if stale++; stale%2 == 0 && stale < 6 {
+					o.Differences = append(o.Differences, commonv1.Difference{Path: "tier", Desired: `"a"`, Observed: `"b"`})
+				}
+			},
 		},
 		"EachTimeAnother": {
 			"a list of which only the next field is named", func(_ *volume.Volume, o *managed.ExternalObservation) {
@@ -228,7 +240,8 @@ func TestEqualValues(t *testing.T) {
 		"Userinfo": {"both passwords are masked", map[string]string{"url": "https://me:secret-one@example.org"},
 			map[string]string{"url": "https://me:secret-two@example.org"}},
 		"Unread": {"only the first values of a long list are read", many("1"), many("2")},
-		"Cut":    {"an odd number of bytes is cut", map[string]string{"text": long + "1"}, map[string]string{"text": long + "2"}},
+		"Cut": {"an odd number of bytes is cut", map[string]string{"text": long + "1"},
+			map[string]string{"text": long + "2"}},
 		"CutEarlier": {"a rune is cut in two", map[string]string{"text": "a" + long + "1"},
 			map[string]string{"text": "a" + long + "2"}},
 		"Replaced": {"both characters cannot be printed", map[string]string{"text": "a\u200bb"},

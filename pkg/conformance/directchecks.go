@@ -203,7 +203,7 @@ func (m *directChecks) await(mg resource.Managed, err error) error {
 
 // checkCreate checks that Create creates exactly one resource and sets the external name.
 func (m *directChecks) checkCreate() *finding {
-	chosen, before, began := meta.GetExternalName(m.mg), m.resourceIDs(), m.ledger.timeWithoutWaits()
+	chosen, before, began := meta.GetExternalName(m.mg), m.resourceIDs(), m.ledger.activeTime()
 	if err := m.callCreate(m.mg, m.token); err != nil {
 		return m.finding("created-is-seen", "Create of %s fails: %v", m.mg.GetName(), err)
 	}
@@ -284,7 +284,7 @@ func (m *directChecks) update(mg resource.Managed, want wantedFields, what strin
 	var o managed.ExternalObservation
 	for range 3 {
 		m.publishFirst(mg)
-		began := m.ledger.timeWithoutWaits()
+		began := m.ledger.activeTime()
 		if err := m.callUpdate(mg); err != nil {
 			return m.finding("update-converges", "Update of %s fails: %v", mg.GetName(), err)
 		}
@@ -364,7 +364,7 @@ func (m *directChecks) checkRecovered() *finding {
 // checkDelete checks that Delete removes the resource and that a second Delete succeeds.
 func (m *directChecks) checkDelete() *finding {
 	setDeleted(m.mg)
-	began := m.ledger.timeWithoutWaits()
+	began := m.ledger.activeTime()
 	if err := m.callDelete(m.mg); err != nil {
 		return m.finding("deleted-is-gone", "Delete of %s fails: %v", m.mg.GetName(), err)
 	}

@@ -65,8 +65,8 @@ func (s *lineServer) serve(conn net.Conn) {
 	}
 }
 
-// do makes a request: GET name, MAKE name size, JOB name size owner, STAMP name owner, SIZE name size, RENAME name name,
-// or DROP name. A JOB makes a volume after jobTime.
+// do makes a request: GET name, MAKE name size, JOB name size owner, STAMP name owner, SIZE name size, RENAME name
+// name, or DROP name. A JOB makes a volume after jobTime.
 func (s *lineServer) do(words []string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,11 +33,7 @@ var properties = []property{
 	{"update-converges", "after Update the resource is as the spec says", nil},
 	{"update-is-idempotent", "a second Update changes nothing", nil},
 	{"update-keeps-the-rest", "Update changes no field that the spec does not set", nil},
-	{
-		namesDifferences,
-		"Observe names the differences that exist, if it names any, and none while the resource is up to date",
-		nil,
-	},
+	{namesDifferences, "Observe names the differences that exist, if it names any", nil},
 	{"immutable-is-refused", "for a change that cannot be made, the client returns an error and sends no request", nil},
 	{"delete-is-idempotent", "Delete of a resource that does not exist returns no error", nil},
 	{"deleted-is-gone", "after Delete the resource is gone, and Observe reports that", nil},

@@ -24,15 +24,15 @@ func (k *runner) settleTime() time.Duration {
 }
 
 // noteChange notes how long a change took that shows in the external system now, and whose call began at a time of
-// timeWithoutWaits. The time of the call counts: a call may start a change and wait for it, and the change goes on if
+// activeTime. The time of the call counts: a call may start a change and wait for it, and the change goes on if
 // the call is interrupted.
 func (l *ledger) noteChange(began time.Time) {
-	l.slowest = max(l.slowest, l.timeWithoutWaits().Sub(began))
+	l.slowest = max(l.slowest, l.activeTime().Sub(began))
 }
 
-// timeWithoutWaits returns the time of a clock that stops while the suite waits for requests that have outlived their
+// activeTime returns the time of a clock that stops while the suite waits for requests that have outlived their
 // call. Some are never answered, and that says nothing about the time of a change.
-func (l *ledger) timeWithoutWaits() time.Time { return time.Now().Add(-l.wire.waited) }
+func (l *ledger) activeTime() time.Time { return time.Now().Add(-l.wire.waited) }
 
 // settle waits until the function is returns true, but at most for the settle time. It reports whether is returned
 // true. The time begins when the external system has answered the requests that are known to be outstanding, and

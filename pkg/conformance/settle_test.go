@@ -46,7 +46,7 @@ func TestSettleTime(t *testing.T) {
 func TestNoteChange(t *testing.T) {
 	for name, i := range map[string]Interrupter{"Proxy": &Proxy{}, "None": nil} {
 		l := &ledger{wire: &wire{interrupter: i}, lastMutation: time.Now()}
-		began := l.timeWithoutWaits().Add(-time.Hour)
+		began := l.activeTime().Add(-time.Hour)
 		l.wire.waited = time.Minute
 		if l.noteChange(began); l.slowest < time.Hour-time.Minute || l.slowest > time.Hour {
 			t.Errorf("%s: the slowest change took %s", name, l.slowest)

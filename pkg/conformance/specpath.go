@@ -54,6 +54,26 @@ func (p specPath) overlaps(other specPath) bool {
 	return slices.Equal(p[:n], other[:n])
 }
 
+// isSetBy reports whether a changed path leads to, or into, a reference or selector that sets the field of p. For
+// instance, databaseRef and databaseSelector set database, and roleRefs sets roles.
+func (p specPath) isSetBy(changed specPath) bool {
+	for i := range min(len(p), len(changed)) {
+		if p[i] == changed[i] {
+			continue
+		}
+		for _, suffix := range []string{"Ref", "Refs", "Selector"} {
+			name, refers := strings.CutSuffix(changed[i], suffix)
+			if refers && name != "" && (p[i] == name || suffix != "Ref" && p[i] == name+"s") {
+				return true
+			}
+		}
+
+		return false
+	}
+
+	return false
+}
+
 // rootOf returns the part of a spec to which the paths of differences are relative, and its path in the object.
 func rootOf(mg resource.Managed) (root reflect.Value, name string) {
 	spec := specOf(mg)

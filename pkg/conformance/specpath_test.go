@@ -93,3 +93,27 @@ func TestChangedFields(t *testing.T) {
 		}
 	}
 }
+
+// TestIsSetBy: a reference or selector sets the field whose name it has.
+func TestIsSetBy(t *testing.T) {
+	for _, c := range []struct {
+		field, changed string
+		want           bool
+	}{
+		{"database", "databaseRef.name", true},
+		{"database", "databaseSelector.matchLabels.a", true},
+		{"roles[0]", "roleRefs", true},
+		{"roles", "rolesRefs", true},
+		{"roles", "roleSelector", true},
+		{"owner.database", "owner.databaseRef", true},
+		{"databases", "databaseRef", false},
+		{"owner.database", "databaseRef", false},
+		{"name", "databaseRef.name", false},
+		{"", "Ref", false},
+		{"database", "database", false}, // overlaps reports that
+	} {
+		if got := stepsOf(c.field).isSetBy(stepsOf(c.changed)); got != c.want {
+			t.Errorf("%s is set by %s: %t, want %t", c.field, c.changed, got, c.want)
+		}
+	}
+}
