@@ -93,6 +93,10 @@ func (c *console) drift(ctx context.Context, args []string) error {
 	}
 
 	found, failed := s.find(ctx, selections)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+
 	list := judge(found)
 
 	if len(targets) == 0 {

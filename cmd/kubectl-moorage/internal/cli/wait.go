@@ -113,7 +113,7 @@ func (c *console) wait(ctx context.Context, args []string, o waitOptions) error 
 
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted")
+		return errInterrupted
 	case err != nil:
 		return err
 	}
