@@ -208,10 +208,10 @@ func (w *waiter) Listed(objects []object.Object) (bool, error) {
 	defer w.read()
 
 	w.listed = true
-	present := map[types.NamespacedName]bool{}
+	present := map[types.NamespacedName]types.UID{}
 
 	for _, o := range objects {
-		present[keyOf(o)] = true
+		present[keyOf(o)] = o.GetUID()
 
 		if err := (item{w.where.Kind, o}).check(); err != nil && w.options.state != forGone {
 			return false, err
@@ -219,7 +219,8 @@ func (w *waiter) Listed(objects []object.Object) (bool, error) {
 	}
 
 	for key, v := range w.pending {
-		if !present[key] {
+		uid, found := present[key]
+		if replaced := uid != v.object.GetUID(); !found || replaced && w.options.state == forGone {
 			w.judge(v.object, true)
 		}
 	}
