@@ -193,14 +193,18 @@ type waiter struct {
 	listed  bool
 	pending map[types.NamespacedName]verdict
 	reached []waited
-	blocked bool // an object cannot reach the state
+	over    map[types.NamespacedName]bool // the objects of reached
+	blocked bool                          // an object cannot reach the state
 }
 
 // errOnce ends a wait that looks only once.
 var errOnce = errors.New("looked once")
 
 func newWaiter(c *console, where cluster.Selection, o waitOptions, read func()) *waiter {
-	return &waiter{c: c, where: where, options: o, read: read, pending: map[types.NamespacedName]verdict{}}
+	return &waiter{
+		c: c, where: where, options: o, read: read, pending: map[types.NamespacedName]verdict{},
+		over: map[types.NamespacedName]bool{},
+	}
 }
 
 // Listed implements cluster.Follower.
@@ -263,9 +267,7 @@ func keyOf(o object.Object) types.NamespacedName {
 
 // judge looks at an object that is new, has changed or is gone.
 func (w *waiter) judge(o object.Object, gone bool) {
-	if slices.ContainsFunc(w.reached, func(r waited) bool {
-		return r.Namespace == o.GetNamespace() && r.Name == o.GetName()
-	}) {
+	if w.over[keyOf(o)] {
 		return
 	}
 
@@ -278,6 +280,7 @@ func (w *waiter) judge(o object.Object, gone bool) {
 	}
 
 	delete(w.pending, keyOf(o))
+	w.over[keyOf(o)] = true
 	w.reached = append(w.reached, waited{Reference: o.Reference(), Reached: true})
 
 	if !w.c.json() {
