@@ -239,7 +239,7 @@ func (c *console) applyAll(ctx context.Context, s *session, what change, found [
 
 	if len(left) > 0 {
 		failed = append(failed, fmt.Errorf("%w: %d of %s may be unchanged (%s)", errInterrupted, len(left),
-			count(len(found), "object"), names(left)))
+			count(len(found)), names(left)))
 	}
 
 	return results, failed
@@ -324,7 +324,7 @@ func (c *console) confirm(ctx context.Context, what change, found []item, yes bo
 		of = append(of, it.object.Reference())
 	}
 
-	fmt.Fprint(c.err, text.Line(fmt.Sprintf("%s %s (%s)? [y/N]", what.verb, count(len(found), "object"), names(of)))+" ")
+	fmt.Fprint(c.err, text.Line(fmt.Sprintf("%s %s (%s)? [y/N]", what.verb, count(len(found)), names(of)))+" ")
 
 	line, err := interruptible(ctx, func() (string, error) { return bufio.NewReader(c.in).ReadString('\n') })
 	if err != nil {

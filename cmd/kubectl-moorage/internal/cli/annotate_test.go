@@ -135,7 +135,7 @@ func TestChanges(t *testing.T) {
 				}
 			}
 
-			if value, found := s.annotation("orders", tc.key); value != tc.value || found != tc.found {
+			if value, found := s.annotation(tc.key); value != tc.value || found != tc.found {
 				t.Errorf("%s: %s is %q (%t), want %q", tc.reason, tc.key, value, found, tc.value)
 			}
 		})
@@ -195,7 +195,7 @@ func TestResumeSeesPauseOfMeanwhile(t *testing.T) {
 	}
 
 	got := s.run("", "resume", "stream/orders")
-	if value, _ := s.annotation("orders", keyPaused); got.code != 0 || value != "false" {
+	if value, _ := s.annotation(keyPaused); got.code != 0 || value != "false" {
 		t.Errorf("%s is %q: %+v", keyPaused, value, got)
 	}
 }
@@ -240,7 +240,7 @@ func TestNothingIsChangedWithoutTheWholeList(t *testing.T) {
 
 			check(t, s.run("y\n", args...), "nothing was changed: you may not list disks.disk.example.org (Forbidden)")
 
-			if value, found := s.annotation("orders", keyPaused); found {
+			if value, found := s.annotation(keyPaused); found {
 				t.Errorf("%s is %q", keyPaused, value)
 			}
 		})
@@ -296,7 +296,7 @@ func TestInterruptEndsTheQuestion(t *testing.T) {
 		t.Errorf("exit code %d, got\n%s%s", code, &out, &stderr)
 	}
 
-	if value, found := s.annotation("orders", keyPaused); found {
+	if value, found := s.annotation(keyPaused); found {
 		t.Errorf("%s is %q", keyPaused, value)
 	}
 }
