@@ -186,30 +186,17 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 	}
 
 	found, failed := s.find(ctx, selections)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: nothing was changed", errInterrupted)
+	}
 
 	if targets[0].name == "" {
-		if err := c.agree(s, what, found, failed, yes); err != nil {
+		if err := c.agree(ctx, s, what, found, failed, yes); err != nil {
 			return err
 		}
 	}
 
-	results := []changed{}
-
-	for _, it := range found {
-		result, err := c.apply(ctx, s, what, it)
-		if err != nil {
-			failed = append(failed, err)
-			results = append(results, changed{Reference: it.object.Reference(), Error: text.Line(err.Error())})
-
-			continue
-		}
-
-		results = append(results, changed{Reference: it.object.Reference(), Result: result})
-
-		if !c.json() {
-			c.say("%s %s", c.name(it.object, it.kind), result)
-		}
-	}
+	results, errs := c.applyAll(ctx, s, what, found)
 
 	if c.json() {
 		if err := c.writeJSON(map[string]any{"apiVersion": apiVersion, "kind": "ChangeList", "items": results}); err != nil {
@@ -217,7 +204,45 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 		}
 	}
 
-	return c.joined(failed)
+	return c.joined(append(failed, errs...))
+}
+
+// applyAll changes objects, and returns a result for each of them. After an interrupt it returns one error for all that
+// are left.
+func (c *console) applyAll(ctx context.Context, s *session, what change, found []item) ([]changed, []error) {
+	var (
+		results = []changed{}
+		failed  []error
+		left    []object.Reference
+	)
+
+	for _, it := range found {
+		of := it.object.Reference()
+
+		result, err := c.apply(ctx, s, what, it)
+
+		switch {
+		case err != nil && ctx.Err() != nil:
+			left = append(left, of)
+			results = append(results, changed{Reference: of, Error: errInterrupted.Error()})
+		case err != nil:
+			failed = append(failed, err)
+			results = append(results, changed{Reference: of, Error: text.Line(err.Error())})
+		default:
+			results = append(results, changed{Reference: of, Result: result})
+
+			if !c.json() {
+				c.say("%s %s", c.name(it.object, it.kind), result)
+			}
+		}
+	}
+
+	if len(left) > 0 {
+		failed = append(failed, fmt.Errorf("%w: %d of %s may be unchanged (%s)", errInterrupted, len(left),
+			count(len(found)), names(left)))
+	}
+
+	return results, failed
 }
 
 // attempts is how often a step is chosen anew for an object that changes meanwhile.
@@ -227,6 +252,10 @@ const attempts = 3
 // chosen anew.
 func (c *console) apply(ctx context.Context, s *session, what change, it item) (string, error) {
 	for attempt := 1; ; attempt++ {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+
 		step, err := what.values(it.object)
 		if err != nil {
 			return "", err
@@ -270,7 +299,7 @@ func (s *session) reread(ctx context.Context, it item) bool {
 }
 
 // agree returns an error unless all objects of the kinds were found, and the user confirms their change.
-func (c *console) agree(s *session, what change, found []item, failed []error, yes bool) error {
+func (c *console) agree(ctx context.Context, s *session, what change, found []item, failed []error, yes bool) error {
 	switch {
 	case len(failed) > 0:
 		return fmt.Errorf("nothing was changed: %w", c.joined(failed))
@@ -278,14 +307,14 @@ func (c *console) agree(s *session, what change, found []item, failed []error, y
 		return fmt.Errorf("no object was found %s", c.where(s))
 	}
 
-	return c.confirm(what, found, yes)
+	return c.confirm(ctx, what, found, yes)
 }
 
 // errNotConfirmed is returned if the user does not confirm a change.
 var errNotConfirmed = errors.New("nothing was changed: it was not confirmed (--yes does not ask)")
 
 // confirm asks before objects are changed that were not named.
-func (c *console) confirm(what change, found []item, yes bool) error {
+func (c *console) confirm(ctx context.Context, what change, found []item, yes bool) error {
 	if yes {
 		return nil
 	}
@@ -295,11 +324,15 @@ func (c *console) confirm(what change, found []item, yes bool) error {
 		of = append(of, it.object.Reference())
 	}
 
-	fmt.Fprint(c.err, text.Line(fmt.Sprintf("%s %s (%s)? [y/N]", what.verb, count(len(found), "object"), names(of)))+" ")
+	fmt.Fprint(c.err, text.Line(fmt.Sprintf("%s %s (%s)? [y/N]", what.verb, count(len(found)), names(of)))+" ")
 
-	line, err := bufio.NewReader(c.in).ReadString('\n')
+	line, err := interruptible(ctx, func() (string, error) { return bufio.NewReader(c.in).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(c.err)
+	}
+
+	if errors.Is(err, errInterrupted) {
+		return fmt.Errorf("%w: nothing was changed", err)
 	}
 
 	switch strings.ToLower(strings.TrimSpace(line)) {

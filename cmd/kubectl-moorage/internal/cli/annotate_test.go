@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -132,7 +135,7 @@ func TestChanges(t *testing.T) {
 				}
 			}
 
-			if value, found := s.annotation("orders", tc.key); value != tc.value || found != tc.found {
+			if value, found := s.annotation(tc.key); value != tc.value || found != tc.found {
 				t.Errorf("%s: %s is %q (%t), want %q", tc.reason, tc.key, value, found, tc.value)
 			}
 		})
@@ -192,7 +195,7 @@ func TestResumeSeesPauseOfMeanwhile(t *testing.T) {
 	}
 
 	got := s.run("", "resume", "stream/orders")
-	if value, _ := s.annotation("orders", keyPaused); got.code != 0 || value != "false" {
+	if value, _ := s.annotation(keyPaused); got.code != 0 || value != "false" {
 		t.Errorf("%s is %q: %+v", keyPaused, value, got)
 	}
 }
@@ -237,9 +240,76 @@ func TestNothingIsChangedWithoutTheWholeList(t *testing.T) {
 
 			check(t, s.run("y\n", args...), "nothing was changed: you may not list disks.disk.example.org (Forbidden)")
 
-			if value, found := s.annotation("orders", keyPaused); found {
+			if value, found := s.annotation(keyPaused); found {
 				t.Errorf("%s is %q", keyPaused, value)
 			}
 		})
 	}
+}
+
+// TestInterruptEndsTheChange checks that the objects that are left are not tried after an interrupt.
+func TestInterruptEndsTheChange(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+
+	s := newServer(t)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		s.add("streams.nats.example.org", stream(name))
+	}
+
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+
+	s.before = func(r *http.Request) {
+		if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/b") {
+			interrupt()
+			<-end
+		}
+	}
+
+	var out, stderr strings.Builder
+
+	code := run(ctx, []string{"pause", "streams", "--all", "--yes", "--kubeconfig", s.kubeconfig},
+		&console{in: strings.NewReader(""), out: &out, err: &stderr, now: time.Now, limit: limit})
+	want := "kubectl moorage: interrupted: 3 of 4 objects may be unchanged (stream/b, stream/c, stream/d)\n"
+
+	if code != 1 || out.String() != "stream/a paused\n" || stderr.String() != want {
+		t.Errorf("exit code %d, want\n%s, got\n%s%s", code, want, &out, &stderr)
+	}
+}
+
+// TestInterruptEndsTheQuestion checks that a question is not waited for after an interrupt.
+func TestInterruptEndsTheQuestion(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders"))
+
+	in := interruptedInput{interrupt, make(chan struct{})}
+	t.Cleanup(func() { close(in.end) })
+
+	var out, stderr strings.Builder
+
+	code := run(ctx, []string{"pause", "streams", "--all", "--kubeconfig", s.kubeconfig},
+		&console{in: in, out: &out, err: &stderr, now: time.Now, limit: limit})
+
+	if code != 1 || !strings.Contains(stderr.String(), "kubectl moorage: interrupted: nothing was changed\n") {
+		t.Errorf("exit code %d, got\n%s%s", code, &out, &stderr)
+	}
+
+	if value, found := s.annotation(keyPaused); found {
+		t.Errorf("%s is %q", keyPaused, value)
+	}
+}
+
+// An interruptedInput is an input without an answer, whose user interrupts the command.
+type interruptedInput struct {
+	interrupt func()
+	end       chan struct{}
+}
+
+func (i interruptedInput) Read([]byte) (int, error) {
+	i.interrupt()
+	<-i.end
+
+	return 0, io.EOF
 }

@@ -93,6 +93,10 @@ func (c *console) drift(ctx context.Context, args []string) error {
 	}
 
 	found, failed := s.find(ctx, selections)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+
 	list := judge(found)
 
 	if len(targets) == 0 {
@@ -112,7 +116,7 @@ func (c *console) drift(ctx context.Context, args []string) error {
 	}
 
 	if !c.json() {
-		c.note("No object differs %s; %s.", c.where(s), count(len(found), "object")+" looked at")
+		c.note("No object differs %s; %s.", c.where(s), count(len(found))+" looked at")
 	}
 
 	return nil
@@ -131,7 +135,7 @@ func (l driftList) unjudged() (failed []error) {
 		}
 
 		failed = append(failed, fmt.Errorf("cannot judge %s (%s): it is not known whether %s; kubectl moorage why says why",
-			count(n, "object"), names(l.Unknown), differ))
+			count(n), names(l.Unknown), differ))
 	}
 
 	return failed
@@ -162,13 +166,13 @@ func judge(found []item) driftList {
 	return list
 }
 
-// count returns a number with its noun.
-func count(n int, noun string) string {
+// count returns a number of objects with its noun.
+func count(n int) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 object"
 	}
 
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d objects", n)
 }
 
 // names returns the names of the first objects.

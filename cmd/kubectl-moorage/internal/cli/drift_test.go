@@ -21,8 +21,8 @@ stream/orders   5m      UpdateRestricted   maxAge                "24h0m0s"     "
                                            password              (sensitive)   (sensitive)
                                            storage (immutable)   "file"        (none)
                                            ... and 3 more
-`, "kubectl moorage: cannot judge 1 object (stream/broken): it is not known whether it differs; kubectl moorage why says " +
-		"why\n"}
+`, "kubectl moorage: cannot judge 1 object (stream/broken): it is not known whether it differs; " +
+		"kubectl moorage why says why\n"}
 
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

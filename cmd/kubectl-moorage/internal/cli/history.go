@@ -162,7 +162,9 @@ func (c *console) gather(ctx context.Context, s *session, where cluster.Selectio
 		return nil
 	}
 
-	changes, err := c.changes(file, where.Kind, namespace, where.Name)
+	changes, err := interruptible(ctx, func() ([]moment, error) {
+		return c.changes(file, where.Kind, namespace, where.Name)
+	})
 	out.Items = append(out.Items, changes...)
 
 	return err

@@ -152,6 +152,10 @@ func (i item) check() error {
 // find returns the objects of the selections, and an error for each selection that could not be read.
 func (s *session) find(ctx context.Context, selections []cluster.Selection) (found []item, failed []error) {
 	for _, where := range selections {
+		if ctx.Err() != nil {
+			return found, append(failed, errInterrupted)
+		}
+
 		if where.Name != "" {
 			o, err := s.Get(ctx, where)
 			if err == nil {

@@ -493,12 +493,12 @@ func (s *server) patch(w http.ResponseWriter, r *http.Request, resource, namespa
 	}
 }
 
-// annotation returns an annotation of a stream, and whether it is there.
-func (s *server) annotation(name, key string) (string, bool) {
+// annotation returns an annotation of the stream orders, and whether it is there.
+func (s *server) annotation(key string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	v, found := s.objects["streams.nats.example.org|sea|"+name].GetAnnotations()[key]
+	v, found := s.objects["streams.nats.example.org|sea|orders"].GetAnnotations()[key]
 
 	return v, found
 }

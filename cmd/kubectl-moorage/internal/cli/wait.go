@@ -113,7 +113,7 @@ func (c *console) wait(ctx context.Context, args []string, o waitOptions) error 
 
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted")
+		return errInterrupted
 	case err != nil:
 		return err
 	}
@@ -193,14 +193,18 @@ type waiter struct {
 	listed  bool
 	pending map[types.NamespacedName]verdict
 	reached []waited
-	blocked bool // an object cannot reach the state
+	over    map[types.NamespacedName]bool // the objects of reached
+	blocked bool                          // an object cannot reach the state
 }
 
 // errOnce ends a wait that looks only once.
 var errOnce = errors.New("looked once")
 
 func newWaiter(c *console, where cluster.Selection, o waitOptions, read func()) *waiter {
-	return &waiter{c: c, where: where, options: o, read: read, pending: map[types.NamespacedName]verdict{}}
+	return &waiter{
+		c: c, where: where, options: o, read: read, pending: map[types.NamespacedName]verdict{},
+		over: map[types.NamespacedName]bool{},
+	}
 }
 
 // Listed implements cluster.Follower.
@@ -208,10 +212,10 @@ func (w *waiter) Listed(objects []object.Object) (bool, error) {
 	defer w.read()
 
 	w.listed = true
-	present := map[types.NamespacedName]bool{}
+	present := map[types.NamespacedName]types.UID{}
 
 	for _, o := range objects {
-		present[keyOf(o)] = true
+		present[keyOf(o)] = o.GetUID()
 
 		if err := (item{w.where.Kind, o}).check(); err != nil && w.options.state != forGone {
 			return false, err
@@ -219,7 +223,8 @@ func (w *waiter) Listed(objects []object.Object) (bool, error) {
 	}
 
 	for key, v := range w.pending {
-		if !present[key] {
+		uid, found := present[key]
+		if replaced := uid != v.object.GetUID(); !found || replaced && w.options.state == forGone {
 			w.judge(v.object, true)
 		}
 	}
@@ -262,9 +267,7 @@ func keyOf(o object.Object) types.NamespacedName {
 
 // judge looks at an object that is new, has changed or is gone.
 func (w *waiter) judge(o object.Object, gone bool) {
-	if slices.ContainsFunc(w.reached, func(r waited) bool {
-		return r.Namespace == o.GetNamespace() && r.Name == o.GetName()
-	}) {
+	if w.over[keyOf(o)] {
 		return
 	}
 
@@ -277,6 +280,7 @@ func (w *waiter) judge(o object.Object, gone bool) {
 	}
 
 	delete(w.pending, keyOf(o))
+	w.over[keyOf(o)] = true
 	w.reached = append(w.reached, waited{Reference: o.Reference(), Reached: true})
 
 	if !w.c.json() {

@@ -195,6 +195,25 @@ func TestWaitAfterExpiry(t *testing.T) {
 	}
 }
 
+// TestWaitForReplacedObject checks that an object is gone if another one has its name after the watch was interrupted.
+func TestWaitForReplacedObject(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp")))
+
+	s.expire = true
+	s.endWatches.Store(1)
+
+	go func() {
+		s.awaitWatch(t.Context(), 1)
+		s.add("streams.nats.example.org", stream("orders", set("another", "metadata", "uid"),
+			set("true", "metadata", "annotations", keyPaused)))
+	}()
+
+	if got := s.run("", "wait", "stream/orders", "--for", "gone"); got.code != 0 || got.out != "stream/orders is gone\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestWaitDoesNotPoll checks that nothing is read again while a watch lasts.
 func TestWaitDoesNotPoll(t *testing.T) {
 	s := newServer(t)

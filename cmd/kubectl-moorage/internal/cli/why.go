@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -86,7 +85,7 @@ func (c *console) why(ctx context.Context, args []string, ask bool, timeout time
 		e.Answer, e.NoAnswer = c.ask(ctx, s, it, timeout)
 
 		if ctx.Err() != nil {
-			return errors.New("interrupted")
+			return errInterrupted
 		}
 
 		if it.object, err = s.Get(ctx, it.selection()); err != nil {

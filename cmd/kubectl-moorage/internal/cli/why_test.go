@@ -92,7 +92,7 @@ func TestWhy(t *testing.T) {
 				}
 			}
 
-			if _, patched := s.annotation("orders", "moorage.dev/reconcile-requested-at"); patched != tc.patched {
+			if _, patched := s.annotation("moorage.dev/reconcile-requested-at"); patched != tc.patched {
 				t.Errorf("%s: was the object patched: %t", tc.reason, patched)
 			}
 		})
