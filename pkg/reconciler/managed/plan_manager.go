@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/dryrun"
@@ -25,12 +26,13 @@ type planningManager struct {
 	planner *Planner
 	client  client.Client
 	reader  client.Reader
+	hooks   webhook.Server
 }
 
 func newPlanningManager(m manager.Manager, p *Planner) *planningManager {
 	return &planningManager{
 		Manager: m, planner: p, client: dryrun.NewClient(m.GetClient()),
-		reader: dryrun.NewReader(m.GetAPIReader(), m.GetClient()),
+		reader: dryrun.NewReader(m.GetAPIReader(), m.GetClient()), hooks: webhook.NewServer(webhook.Options{}),
 	}
 }
 
@@ -64,6 +66,9 @@ func (*planningManager) AddReadyzCheck(string, healthz.Checker) error { return n
 
 // AddMetricsServerExtraHandler accepts a handler, and never serves it.
 func (*planningManager) AddMetricsServerExtraHandler(string, http.Handler) error { return nil }
+
+// GetWebhookServer returns a server that accepts webhooks, and is never started. The manager below would start its own.
+func (m *planningManager) GetWebhookServer() webhook.Server { return m.hooks }
 
 // GetEventRecorder returns a recorder that drops all events.
 func (*planningManager) GetEventRecorder(string) recorder.EventRecorder { return noEvents{} }

@@ -74,6 +74,11 @@ func TestManagerOfAPlanner(t *testing.T) {
 	if err := m.Start(t.Context()); err == nil || errors.Is(err, started) {
 		t.Errorf("start: %v", err)
 	}
+	hooks := m.GetWebhookServer()
+	hooks.Register("/validate", http.NotFoundHandler())
+	if hooks != m.GetWebhookServer() || hooks.StartedChecker()(nil) == nil {
+		t.Error("the webhook server is another one each time, or runs")
+	}
 	select {
 	case <-m.Elected():
 	default:
