@@ -131,6 +131,7 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 	if f.namespace, err = f.defaultNamespace(); err != nil {
 		return nil, err
 	}
+	r.fieldManager = f.fieldManager
 	seen := map[named]string{}
 	for _, m := range manifests {
 		if err := r.place(p, m, f); err != nil {
