@@ -162,12 +162,12 @@ func (r *report) printJSON(out io.Writer, f flags) error {
 	for _, p := range r.shown(f.all) {
 		o := objectOfPlan{
 			APIVersion: p.Kind.GroupVersion().String(), Kind: p.Kind.Kind, Namespace: p.Object.Namespace,
-			Name: p.Object.Name, UID: string(p.UID), Generation: p.Generation, ExternalName: p.ExternalName,
+			Name: p.Object.Name, UID: string(p.UID), Generation: p.Generation, ExternalName: oneLine(p.ExternalName),
 			Action: p.Action, Because: p.Because, Facts: p.Facts, Writes: p.Writes, Differences: p.Differences,
 			MoreDifferences: p.MoreDifferences,
 		}
 		if p.Err != nil {
-			o.Error = p.Err.Error()
+			o.Error = oneLine(p.Err.Error())
 		}
 		d.Objects = append(d.Objects, o)
 	}

@@ -33,6 +33,7 @@ func plans() []managed.Plan {
 		{Path: "password", Sensitive: true},
 	}
 	update.MoreDifferences = 9997
+	update.ExternalName = "id\x1b[2J\n7"
 	failed := planOf("c-failed", "")
 	failed.Because, failed.Err = "", errors.New("no route\r\nto \x07host")
 	adopted := planOf("d-adopted", "Keep")
@@ -115,6 +116,10 @@ func TestJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, objects[3]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+	of := func(n int, field string) any { o, _ := objects[n].(map[string]any); return o[field] }
+	if of(1, "externalName") != "id?[2J 7" || of(2, "error") != "no route to ?host" {
+		t.Errorf("texts of others: %q, %q", of(1, "externalName"), of(2, "error"))
 	}
 	summary := map[string]any{
 		"objects": 9., "atRest": 2., "create": 1., "update": 1., "delete": 1., "waitForUser": 1., "other": 1.,
