@@ -297,8 +297,8 @@ func (p *planned) unwritten(before map[string]uint64) {
 	}
 }
 
-// fingerprints returns the resource version of each stream in the API server. NATS needs none: it refuses all changes of
-// the user.
+// fingerprints returns the resource version of each stream in the API server. NATS needs none: it refuses all changes
+// of the user.
 func (p *planned) fingerprints() map[string]uint64 {
 	p.Helper()
 
@@ -445,7 +445,8 @@ func (p *planned) files() {
 		p.Errorf("validated: exit code %d\n%s%s", code, out, errs)
 	}
 
-	if code, out, errs := p.run("-f", path, "-o", "json"); code != plan.ExitChanges || strings.Count(out, `"uid"`) != 1 {
+	code, out, errs = p.run("-f", path, "-o", "json")
+	if code != plan.ExitChanges || strings.Count(out, `"uid"`) != 1 {
 		p.Errorf("validated, as JSON: exit code %d, want the UID of s0005 only\n%s%s", code, out, errs)
 	}
 
