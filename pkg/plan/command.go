@@ -98,7 +98,8 @@ func parse(name string, args []string, errs io.Writer) (f flags, err error) {
 	set.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
 	set.StringVar(&f.namespace, "namespace", "",
-		"plan the objects of this namespace only, or of several, separated by commas; empty means all")
+		"plan the objects of this namespace only, or of several, separated by commas; empty means all. With -f it is the "+
+			"namespace of manifests without one; empty means that of the kubeconfig")
 	set.Var(&f.kinds, "kind", "plan the objects of this kind only; may be given several times")
 	set.Var(&f.files, "f", "plan the manifests of this `file` instead of stored objects, without applying them; may be "+
 		"given several times")

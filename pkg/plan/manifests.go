@@ -3,7 +3,6 @@ package plan
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	stderrors "errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -128,6 +128,10 @@ type named struct {
 // apply returns the objects that the manifests would lead to, and notes which the API server has not validated.
 func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []manifest,
 	f flags) (objects []resource.Managed, err error) {
+	if f.namespace, err = f.defaultNamespace(); err != nil {
+		return nil, err
+	}
+	r.fieldManager = f.fieldManager
 	seen := map[named]string{}
 	for _, m := range manifests {
 		if err := r.place(p, m, f); err != nil {
@@ -151,6 +155,20 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 	return objects, nil
 }
 
+// defaultNamespace returns the namespace of manifests that have none: that of the flag, or as for kubectl that of the
+// context of the kubeconfig or of the pod, or "default".
+func (f flags) defaultNamespace() (string, error) {
+	if f.namespace != "" {
+		return f.namespace, nil
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	of := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	namespace, _, err := of.Namespace()
+
+	return namespace, errors.Wrap(err, "cannot read the namespace of the kubeconfig: give it by --namespace")
+}
+
 // place sets the namespace of a manifest that has none, and checks what identifies its object.
 func (r *report) place(p *managed.Planner, m manifest, f flags) error {
 	for _, kind := range p.Kinds() {
@@ -166,7 +184,7 @@ func (r *report) place(p *managed.Planner, m manifest, f flags) error {
 				"CustomResourceDefinition", m.where, kind.Kind)
 		}
 		if namespaced && m.GetNamespace() == "" {
-			m.SetNamespace(cmp.Or(f.namespace, "default"))
+			m.SetNamespace(f.namespace)
 		}
 
 		return nil

@@ -66,3 +66,38 @@ func TestReadFiles(t *testing.T) {
 		t.Errorf("no files: %v, %v", all, err)
 	}
 }
+
+// TestDefaultNamespace verifies that a manifest without a namespace is planned where kubectl would apply it.
+func TestDefaultNamespace(t *testing.T) {
+	const kubeconfig = `{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: x}}],
+contexts: [{name: c, context: {cluster: c, namespace: sea}}, {name: d, context: {cluster: c, namespace: land}}]}`
+	of := func(content string) string {
+		path := t.TempDir() + "/kubeconfig"
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		return path
+	}
+	for name, c := range map[string]struct {
+		f    flags
+		env  string
+		want string
+	}{
+		"flag":         {f: flags{namespace: "air", kubeconfig: of(kubeconfig)}, want: "air"},
+		"context":      {f: flags{kubeconfig: of(kubeconfig)}, want: "sea"},
+		"environment":  {env: of(kubeconfig), want: "sea"},
+		"no namespace": {f: flags{kubeconfig: of(strings.ReplaceAll(kubeconfig, "namespace: sea", ""))}, want: "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", c.env)
+			if got, err := c.f.defaultNamespace(); err != nil || got != c.want {
+				t.Errorf("%q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+	if _, err := (flags{kubeconfig: of("no kubeconfig")}).defaultNamespace(); err == nil ||
+		!strings.Contains(err.Error(), "--namespace") {
+		t.Errorf("of a file that is no kubeconfig: %v", err)
+	}
+}

@@ -99,6 +99,10 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "The API server has not validated %s: that needs the verbs patch and create for the objects.\n",
 			counted(r.unvalidated, "manifest"))
 	}
+	if r.fieldManager != "" {
+		fmt.Fprintf(&b, "A field that a file no longer has stays, unless server-side apply by %q owns it.\n",
+			r.fieldManager)
+	}
 	b.WriteString("Nothing was changed.\n")
 
 	return b.String()
@@ -158,12 +162,12 @@ func (r *report) printJSON(out io.Writer, f flags) error {
 	for _, p := range r.shown(f.all) {
 		o := objectOfPlan{
 			APIVersion: p.Kind.GroupVersion().String(), Kind: p.Kind.Kind, Namespace: p.Object.Namespace,
-			Name: p.Object.Name, UID: string(p.UID), Generation: p.Generation, ExternalName: p.ExternalName,
+			Name: p.Object.Name, UID: string(p.UID), Generation: p.Generation, ExternalName: oneLine(p.ExternalName),
 			Action: p.Action, Because: p.Because, Facts: p.Facts, Writes: p.Writes, Differences: p.Differences,
 			MoreDifferences: p.MoreDifferences,
 		}
 		if p.Err != nil {
-			o.Error = p.Err.Error()
+			o.Error = oneLine(p.Err.Error())
 		}
 		d.Objects = append(d.Objects, o)
 	}

@@ -22,8 +22,11 @@ type report struct {
 	kinds       int
 	plans       []managed.Plan
 	unvalidated int // manifests that the API server has not validated
-	began       time.Time
-	took        time.Duration
+
+	fieldManager string // that would apply the manifests, or empty if stored objects are planned
+
+	began time.Time
+	took  time.Duration
 }
 
 func newReport(p Provider, live reader, kinds int) *report {

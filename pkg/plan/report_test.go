@@ -33,6 +33,7 @@ func plans() []managed.Plan {
 		{Path: "password", Sensitive: true},
 	}
 	update.MoreDifferences = 9997
+	update.ExternalName = "id\x1b[2J\n7"
 	failed := planOf("c-failed", "")
 	failed.Because, failed.Err = "", errors.New("no route\r\nto \x07host")
 	adopted := planOf("d-adopted", "Keep")
@@ -54,7 +55,7 @@ func reportOf(plans ...managed.Plan) *report {
 		r.add(p)
 	}
 	r.sort()
-	r.took, r.unvalidated = 1500*time.Millisecond, 1
+	r.took, r.unvalidated, r.fieldManager = 1500*time.Millisecond, 1, "kubectl"
 
 	return r
 }
@@ -79,6 +80,7 @@ Other   -          -          ?        cannot list
 2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, 1 to be looked after by a user, `+
 		`1 without a change of the external system, 2 could not be planned.
 The API server has not validated 1 manifest: that needs the verbs patch and create for the objects.
+A field that a file no longer has stays, unless server-side apply by "kubectl" owns it.
 Nothing was changed.
 `, "\n")
 	want = strings.Replace(want, ", FIELDS\n", `, subjects none <- ["a.>?[2J?? "] (cannot be changed), `+
@@ -114,6 +116,10 @@ func TestJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, objects[3]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+	of := func(n int, field string) any { o, _ := objects[n].(map[string]any); return o[field] }
+	if of(1, "externalName") != "id?[2J 7" || of(2, "error") != "no route to ?host" {
+		t.Errorf("texts of others: %q, %q", of(1, "externalName"), of(2, "error"))
 	}
 	summary := map[string]any{
 		"objects": 9., "atRest": 2., "create": 1., "update": 1., "delete": 1., "waitForUser": 1., "other": 1.,

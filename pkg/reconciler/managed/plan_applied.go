@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,7 +20,7 @@ import (
 
 // Applied returns the object that a manifest would lead to if it were applied by server-side apply with force, as the
 // field manager given. It sends the manifest as a dry run, so that the API server sets defaults and validates it.
-// Nothing is stored.
+// Nothing is stored. The result has no UID if no object of the name is stored.
 //
 // If this process has no permission to patch or create the object, validated is false: the object is then the stored
 // object with what the manifest sets, or the manifest as it is if no object of the name is stored. Any other refusal of
@@ -44,6 +45,11 @@ func (p *Planner) Applied(ctx context.Context, manifest *unstructured.Unstructur
 	}
 	if err != nil {
 		return nil, false, err
+	}
+	if tried.GetResourceVersion() == "" { // the API server would create it: what it has made up is not that of an object
+		tried.SetUID("")
+		tried.SetGeneration(0)
+		tried.SetCreationTimestamp(metav1.Time{})
 	}
 	mg = r.newManaged()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(tried.Object, mg, true); err != nil {

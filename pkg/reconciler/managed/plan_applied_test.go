@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -82,5 +83,31 @@ func TestAppliedRefused(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestAppliedUID verifies that only an object that is stored keeps the UID of the answer to a dry run.
+func TestAppliedUID(t *testing.T) {
+	for name, c := range map[string]struct {
+		version string
+		want    types.UID
+	}{
+		"new": {}, "stored": {version: "7", want: "answered"},
+	} {
+		mg, validated, err := newWorld(t).apply(func(answer metav1.Object) error {
+			answer.SetUID("answered")
+			answer.SetGeneration(1)
+			answer.SetCreationTimestamp(metav1.Now())
+			answer.SetResourceVersion(c.version)
+
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		created, made := mg.GetCreationTimestamp(), c.want == ""
+		if !validated || mg.GetUID() != c.want || created.IsZero() != made || (mg.GetGeneration() == 0) != made {
+			t.Errorf("%s: %+v, validated %t", name, mg, validated)
+		}
 	}
 }

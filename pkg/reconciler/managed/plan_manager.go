@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/dryrun"
@@ -25,12 +27,13 @@ type planningManager struct {
 	planner *Planner
 	client  client.Client
 	reader  client.Reader
+	hooks   webhook.Server
 }
 
 func newPlanningManager(m manager.Manager, p *Planner) *planningManager {
 	return &planningManager{
 		Manager: m, planner: p, client: dryrun.NewClient(m.GetClient()),
-		reader: dryrun.NewReader(m.GetAPIReader(), m.GetClient()),
+		reader: dryrun.NewReader(m.GetAPIReader(), m.GetClient()), hooks: webhook.NewServer(webhook.Options{}),
 	}
 }
 
@@ -65,6 +68,9 @@ func (*planningManager) AddReadyzCheck(string, healthz.Checker) error { return n
 // AddMetricsServerExtraHandler accepts a handler, and never serves it.
 func (*planningManager) AddMetricsServerExtraHandler(string, http.Handler) error { return nil }
 
+// GetWebhookServer returns a server that accepts webhooks, and is never started. The manager below would start its own.
+func (m *planningManager) GetWebhookServer() webhook.Server { return m.hooks }
+
 // GetEventRecorder returns a recorder that drops all events.
 func (*planningManager) GetEventRecorder(string) recorder.EventRecorder { return noEvents{} }
 
@@ -88,13 +94,14 @@ func readOnly(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-// A readOnlyTransport returns an error for each request that would change something in the API server.
+// A readOnlyTransport returns an error for each request that would change something in the API server, or that could do
+// so behind it: it would be a connection to a process.
 type readOnlyTransport struct{ next http.RoundTripper }
 
 func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	reads := slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method)
 	tries := r.Method == http.MethodPatch && slices.Equal(r.URL.Query()["dryRun"], []string{"All"})
-	if reads || tries {
+	if (reads || tries) && !connects(r) {
 		return t.next.RoundTrip(r)
 	}
 	if r.Body != nil {
@@ -102,4 +109,32 @@ func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 
 	return nil, errors.Wrapf(errPlanned, "%s %s was not sent", r.Method, r.URL.Path)
+}
+
+// connects reports whether a request is a connection to something else than the API server, whatever its method is.
+func connects(r *http.Request) bool {
+	if r.Header.Get("Upgrade") != "" || slices.ContainsFunc(r.Header.Values("Connection"), func(value string) bool {
+		return strings.Contains(strings.ToLower(value), "upgrade")
+	}) {
+		return true
+	}
+	segments := strings.FieldsFunc(r.URL.Path, func(c rune) bool { return c == '/' })
+	for i, segment := range segments { // the path of the API server itself may have a prefix
+		if segment == "api" && connectsAt(segments[i+1:], 1) || segment == "apis" && connectsAt(segments[i+1:], 2) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// connectsAt reports whether the segments of a path end in a subresource that connects to a process. The group and the
+// version have the first segments, as many as of.
+func connectsAt(segments []string, of int) bool {
+	if len(segments) > of+2 && segments[of] == "namespaces" {
+		of += 2
+	}
+
+	return len(segments) > of+2 &&
+		slices.Contains([]string{"exec", "attach", "portforward", "proxy"}, segments[of+2]) // after plural and name
 }

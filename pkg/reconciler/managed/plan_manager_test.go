@@ -43,6 +43,16 @@ func TestReadOnlyConfig(t *testing.T) {
 		"post as dry run": {http.MethodPost, "/api/v1/pods?dryRun=All", false},
 		"put":             {http.MethodPut, "/api/v1/pods/a", false},
 		"delete":          {http.MethodDelete, "/api/v1/pods/a", false},
+		"exec":            {http.MethodGet, "/api/v1/namespaces/a/pods/b/exec?command=rm", false},
+		"attach":          {http.MethodGet, "/clusters/c/api/v1/namespaces/a/pods/b/attach", false},
+		"port":            {http.MethodGet, "/api/v1/namespaces/a/pods/b/portforward", false},
+		"proxy":           {http.MethodGet, "/api/v1/namespaces/a/services/b:80/proxy/delete", false},
+		"proxy of a node": {http.MethodGet, "/api/v1//nodes/b/proxy/", false},
+		"proxied patch":   {http.MethodPatch, "/api/v1/namespaces/a/pods/b/proxy/c?dryRun=All", false},
+		"in a group":      {http.MethodGet, "/apis/a.org/v1/namespaces/b/machines/c/proxy", false},
+		"named exec":      {http.MethodGet, "/apis/a.org/v1/namespaces/b/streams/exec", true},
+		"named proxy":     {http.MethodGet, "/api/v1/namespaces/proxy/secrets/a", true},
+		"the status":      {http.MethodGet, "/apis/a.org/v1/namespaces/b/streams/proxy/status", true},
 	} {
 		before := reached
 		request, err := http.NewRequestWithContext(t.Context(), r.method, s.URL+r.path,
@@ -61,6 +71,32 @@ func TestReadOnlyConfig(t *testing.T) {
 	}
 }
 
+// TestReadOnlyConfigUpgrades verifies that no connection becomes a stream of bytes, in which anything may be sent.
+func TestReadOnlyConfigUpgrades(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an upgrade was sent") }))
+	defer s.Close()
+	c, err := rest.HTTPClientFor(managed.ReadOnlyConfig(&rest.Config{Host: s.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range []http.Header{
+		{"Connection": {"Upgrade"}}, {"Connection": {"keep-alive, upgrade"}}, {"Upgrade": {"websocket"}},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/apis/a.org/v1/machines/b/tty", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = header
+		answer, err := c.Do(request)
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		if !errors.Is(err, managed.ErrPlanned) {
+			t.Errorf("%v: error %v", header, err)
+		}
+	}
+}
+
 // TestManagerOfAPlanner verifies that the manager runs nothing, and sends no write.
 func TestManagerOfAPlanner(t *testing.T) {
 	w := newWorld(t)
@@ -73,6 +109,11 @@ func TestManagerOfAPlanner(t *testing.T) {
 	}
 	if err := m.Start(t.Context()); err == nil || errors.Is(err, started) {
 		t.Errorf("start: %v", err)
+	}
+	hooks := m.GetWebhookServer()
+	hooks.Register("/validate", http.NotFoundHandler())
+	if hooks != m.GetWebhookServer() || hooks.StartedChecker()(nil) == nil {
+		t.Error("the webhook server is another one each time, or runs")
 	}
 	select {
 	case <-m.Elected():

@@ -297,7 +297,8 @@ func (p *planned) unwritten(before map[string]uint64) {
 	}
 }
 
-// fingerprints returns the version of each object, and the number of API calls that NATS has refused or served.
+// fingerprints returns the resource version of each stream in the API server. NATS needs none: it refuses all changes
+// of the user.
 func (p *planned) fingerprints() map[string]uint64 {
 	p.Helper()
 
@@ -442,6 +443,11 @@ func (p *planned) files() {
 
 	if code, out, errs := p.run("-f", path); code != plan.ExitChanges || strings.Contains(out, "not validated") {
 		p.Errorf("validated: exit code %d\n%s%s", code, out, errs)
+	}
+
+	code, out, errs = p.run("-f", path, "-o", "json")
+	if code != plan.ExitChanges || strings.Count(out, `"uid"`) != 1 {
+		p.Errorf("validated, as JSON: exit code %d, want the UID of s0005 only\n%s%s", code, out, errs)
 	}
 
 	bad := p.file(manifestOf("new", `{forProvider: {subjects: [new.>], replicas: 17}}`))
