@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -26,7 +27,6 @@ import (
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
-	"github.com/moorage-dev/moorage/examples/provider-nats/internal/app"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
@@ -251,15 +251,20 @@ func (p *planned) tamper(name string, change func(*jetstream.StreamConfig)) {
 	p.must(err)
 }
 
-// run runs the command.
+// run runs the command as a process of its own: a command sets the logger of the process, which the provider uses.
 func (p *planned) run(args ...string) (code int, stdout, stderr string) {
 	p.Helper()
 
 	var out, errs bytes.Buffer
 
-	code = app.Main(p.Context(), append([]string{"plan", "--kubeconfig", p.kubeconfig}, args...), &out, &errs)
+	cmd := exec.CommandContext(p.Context(), os.Args[0], append([]string{"plan", "--kubeconfig", p.kubeconfig}, args...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), asProgram+"=1"), &out, &errs
 
-	return code, out.String(), errs.String()
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		p.Fatal(err)
+	}
+
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
 // rows returns the lines of the table by the name of the object, with single spaces.
