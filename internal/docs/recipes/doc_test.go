@@ -86,6 +86,22 @@ func (m *memory) add(r Record) error {
 	return nil
 }
 
+// move gives a record another name. The caller makes a request.
+func (m *memory) move(from, to string) error {
+	r, ok := m.records[from]
+	switch {
+	case !ok:
+		return ErrNotFound
+	case m.records[to].Name != "":
+		return ErrConflict
+	}
+	delete(m.records, from)
+	r.Name = to
+	m.records[to] = r
+
+	return nil
+}
+
 func (m *memory) change(ctx context.Context, name string, change func(*Record)) error {
 	return m.request(ctx, func() error {
 		r, ok := m.records[name]

@@ -29,20 +29,7 @@ func (s commentServer) Resize(ctx context.Context, name string, sizeGiB int32) e
 }
 
 func (s commentServer) Rename(ctx context.Context, from, to string) error {
-	return s.request(ctx, func() error {
-		r, ok := s.records[from]
-		switch {
-		case !ok:
-			return ErrNotFound
-		case s.records[to].Name != "":
-			return ErrConflict
-		}
-		delete(s.records, from)
-		r.Name = to
-		s.records[to] = r
-
-		return nil
-	})
+	return s.request(ctx, func() error { return s.move(from, to) })
 }
 
 // databases returns a suite for the kind Database.

@@ -86,24 +86,31 @@ func user(name string) *v1alpha1.User {
 
 func userStamp(u *v1alpha1.User) managed.Stamp { return stampOf(v1alpha1.UserKind, u) }
 
-// TestPasswordsConform runs the client with the kit.
-func TestPasswordsConform(t *testing.T) {
-	m := newMemory()
-	s := passwordServer{m, map[string]string{}}
-	conformance.Run(t, conformance.Suite{
+// users returns a suite for the kind User.
+func users(t *testing.T, s passwordServer,
+	connect func(secrets client.Reader) managed.ExternalConnecter) conformance.Suite {
+	t.Helper()
+
+	return conformance.Suite{
 		Kind: v1alpha1.UserKind, Scheme: scheme(t), Class: conformance.Named,
-		Probe: passwordProbe{driftingProbe{probe{m}}, s},
-		NewConnecterWithReader: func(secrets client.Reader) managed.ExternalConnecter {
-			return managed.Untyped(&Passwords{API: s, Secrets: secrets, Stamp: userStamp})
-		},
-		Options: []managed.ReconcilerOption{managed.WithCreationGracePeriod(0)},
-		Samples: []resource.Managed{user("ann"), user("ann-2")},
+		Probe:                  passwordProbe{driftingProbe{probe{s.memory}}, s},
+		NewConnecterWithReader: connect,
+		Options:                []managed.ReconcilerOption{managed.WithCreationGracePeriod(0)},
+		Samples:                []resource.Managed{user("ann"), user("ann-2")},
 		Mutations: []conformance.Mutation{{
 			Name:   "moves",
 			Change: func(mg resource.Managed) { mg.(*v1alpha1.User).Spec.Team = "red" },
 			Want:   map[string]string{"team": "red"},
 		}},
-	})
+	}
+}
+
+// TestPasswordsConform runs the client with the kit.
+func TestPasswordsConform(t *testing.T) {
+	s := passwordServer{newMemory(), map[string]string{}}
+	conformance.Run(t, users(t, s, func(secrets client.Reader) managed.ExternalConnecter {
+		return managed.Untyped(&Passwords{API: s, Secrets: secrets, Stamp: userStamp})
+	}))
 }
 
 // TestAGeneratedPasswordIsPublishedBeforeItIsSet follows a password: the process that generated it ends before the

@@ -14,7 +14,6 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
-	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/sim/apiserver"
 )
 
@@ -44,16 +43,10 @@ func (s accountServer) Comment(ctx context.Context, name, text string) error {
 
 func (s accountServer) Rename(ctx context.Context, from, to string) error {
 	return s.request(ctx, func() error {
-		r, ok := s.records[from]
-		switch {
-		case !ok:
-			return ErrNotFound
-		case s.records[to].Name != "":
-			return ErrConflict
+		if err := s.move(from, to); err != nil {
+			return err
 		}
-		delete(s.records, from)
-		r.Name = to
-		s.records[to], s.passwords[to] = r, s.passwords[from]
+		s.passwords[to] = s.passwords[from]
 		delete(s.passwords, from)
 
 		return nil
@@ -67,20 +60,9 @@ func (s accountServer) process(secrets client.Reader) *StampedPasswords {
 // TestStampedPasswordsConform runs the client with the kit.
 func TestStampedPasswordsConform(t *testing.T) {
 	s := newAccountServer()
-	conformance.Run(t, conformance.Suite{
-		Kind: v1alpha1.UserKind, Scheme: scheme(t), Class: conformance.Named,
-		Probe: passwordProbe{driftingProbe{probe{s.memory}}, s.passwordServer},
-		NewConnecterWithReader: func(secrets client.Reader) managed.ExternalConnecter {
-			return managed.Untyped(s.process(secrets))
-		},
-		Options: []managed.ReconcilerOption{managed.WithCreationGracePeriod(0)},
-		Samples: []resource.Managed{user("ann"), user("ann-2")},
-		Mutations: []conformance.Mutation{{
-			Name:   "moves",
-			Change: func(mg resource.Managed) { mg.(*v1alpha1.User).Spec.Team = "red" },
-			Want:   map[string]string{"team": "red"},
-		}},
-	})
+	conformance.Run(t, users(t, s.passwordServer, func(secrets client.Reader) managed.ExternalConnecter {
+		return managed.Untyped(s.process(secrets))
+	}))
 }
 
 // TestStampedPasswordSurvivesEachWrite ends two processes, each after any number of requests and writes of the Secret.
