@@ -198,6 +198,8 @@ var Properties = map[string]string{
 	"S25": "connection details that only Create returns are stored before any other request, or reported as lost",
 	"S26": "the finalizer of a former runtime stays until that of this runtime is stored, or the resource is gone",
 	"S27": "a creation that a former runtime left without a result is not repeated before a user decides",
+	"S28": "a plan of an object changes nothing",
+	"S29": "a plan of an object is what a process that begins then does first",
 	"L1":  "an object reaches its desired state, and stays in it",
 	"L2":  "a deleted object is removed, and its external resource with it",
 	"L3":  "every blocked object reports why, and how to unblock it",
