@@ -207,7 +207,7 @@ var Properties = map[string]string{
 	"L5":  "failures do not lead to a hot loop, in which an object is reconciled or written too often",
 	"L6":  "changes of users are reconciled before other work, and no object waits forever",
 	"L7":  "while an external system is unavailable, it is called seldom, and no process ends because of that",
-	"L8":  "the process keeps nothing in memory about objects that no longer exist",
+	"L8":  "the process keeps nothing in memory about objects that are gone, except the texts of a few hundred failures",
 }
 
 // checkBefore checks an operation before it has its effect.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -156,6 +157,9 @@ type planReader struct {
 	process *process
 }
 
+// RESTMapper returns a mapper with the managed kind.
+func (r *planReader) RESTMapper() meta.RESTMapper { return r.process.cache.mapper() }
+
 // Get reads an object.
 func (r *planReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	gvk, err := r.GroupVersionKindFor(o)
@@ -242,7 +246,7 @@ func (p *planning) occurs() {
 	}
 }
 
-// decides notes a line of the log that tells a decision.
+// decides notes a line of the log about a decision.
 func (p *planning) decides(msg string, keysAndValues []any) {
 	if p != nil && msg == "Decided" && len(keysAndValues) == 4 {
 		p.decided = append(p.decided, fmt.Sprintf("%v because %v", keysAndValues[1], keysAndValues[3]))

@@ -32,7 +32,7 @@ var brokenPlans = map[string]struct {
 
 		return plan
 	}},
-	"S29": {"believes the status, which says that all is well", func(w *World, p *process, mg resource.Managed) managed.Plan {
+	"S29": {"believes a status that says Ready", func(w *World, p *process, mg resource.Managed) managed.Plan {
 		plan := w.planOf(p, mg)
 		if mg.GetCondition(commonv1.TypeReady).Status == "True" {
 			plan.Action = "Keep"
@@ -90,13 +90,13 @@ func atRest(w *World) {
 	w.users.change(key("changed"), resize(5))
 }
 
-// TestPlansOfObjectsAtRest: a process that finds objects in a state of rest does what was planned. No other test has all
-// of these actions.
+// TestPlansOfObjectsAtRest: a process that finds objects in a state of rest does what was planned. No other test has
+// all of these actions. The command mutants reads the line that says what was found.
 func TestPlansOfObjectsAtRest(t *testing.T) {
 	r, plans := planStory(t, nil, atRest)
 	for _, v := range r.Violations {
 		if v.Property == "S28" || v.Property == "S29" {
-			t.Errorf("%s: %s", v.Property, v.Text)
+			t.Errorf("found %s after 1 schedules by objects at rest: %s", v.Property, v.Text)
 		}
 	}
 	for _, action := range []string{"AwaitFinalizers", "Pause", "Reject", "ReportMissing", "Tolerate"} {

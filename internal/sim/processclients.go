@@ -77,8 +77,11 @@ type cached struct {
 }
 
 // RESTMapper returns a mapper with the managed kind.
-func (c *cached) RESTMapper() meta.RESTMapper {
-	kind := c.process.cache.kind
+func (c *cached) RESTMapper() meta.RESTMapper { return c.process.cache.mapper() }
+
+// mapper returns a mapper with the kind of the cache.
+func (c *cache) mapper() meta.RESTMapper {
+	kind := c.kind
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{kind.GroupVersion()})
 	m.Add(kind, meta.RESTScopeNamespace)
 

@@ -61,8 +61,8 @@ func NewPlanner(cfg *rest.Config, o manager.Options) (*Planner, error) {
 }
 
 // NewPlannerOf returns a Planner over a manager, such as that of a test. The manager must not be started. Its transport
-// does not refuse requests that would change something, unlike that of [NewPlanner]. The two other reasons why nothing is
-// changed apply.
+// does not refuse requests that would change something, unlike that of [NewPlanner]. The two other reasons why nothing
+// is changed apply.
 func NewPlannerOf(m manager.Manager) *Planner {
 	p := &Planner{}
 	p.manager = newPlanningManager(m, p)
