@@ -216,9 +216,9 @@ func (w *World) judgeDifferences(of *planned) {
 	if !ok || of.Changes() || mg.GetUID() != of.UID {
 		return
 	}
-	told := differencesOf(mg)
-	if conditionOf(mg, "UpToDate").Status == "False" && !slices.Equal(told, of.Differences) {
-		w.violate("S29", fmt.Sprintf("planned for %s the differences %v, told: %v", of.key.Name, of.Differences, told))
+	stated := differencesOf(mg)
+	if conditionOf(mg, "UpToDate").Status == "False" && !slices.Equal(stated, of.Differences) {
+		w.violate("S29", fmt.Sprintf("planned for %s the differences %v, stated: %v", of.key.Name, of.Differences, stated))
 	}
 }
 
