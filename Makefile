@@ -188,6 +188,12 @@ sim-options: ## The same with every optimization enabled: each fault alone, and 
 	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestSim$$' -processes -every-option -short-kinds=false -seeds $$(($(SIMSEEDS) / 5)) | \
 		sed '/^=== /d; s/^[a-z_]*:/every_option_&/'
 
+.PHONY: sim-plans
+sim-plans: ## A plan of each object before the first reconcile of each process, with each fault alone, with and without every option
+	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestPlansWithFaults$$' -long | grep -v '^ *\(===\|---\) '
+	@go test ./internal/sim -count=1 -timeout 1h -v -run '^TestPlansWithFaults$$' -long -every-option | \
+		sed '/^ *\(===\|---\) /d; s/^[a-z_]*:/every_option_&/'
+
 # With 2 each is tried with a crash, an edit, a deletion and a replace before and after it, too, but not in the longer
 # scenarios, in which each wait is a row of boundaries.
 DOUBTDEPTH ?= 1

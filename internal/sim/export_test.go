@@ -34,6 +34,21 @@ func RunInformed(s Schedule, trace bool, o ...managed.ReconcilerOption) (Result,
 	}, o...)
 }
 
+// RunPlanned is Run with a plan of each object before the first pass of each process over it. It returns how many plans
+// were compared with what the process did, by action.
+func RunPlanned(s Schedule, trace, informed bool, o ...managed.ReconcilerOption) (Result, map[string]int, error) {
+	s.guide = nil // the state of a process in a snapshot is not that of one that begins
+	plans := newPlanning()
+	r, err := shared.run(s, trace, nil, func(w *World) {
+		w.hooks.planning = plans
+		if informed {
+			w.system.lists, w.config.notifies, w.config.limited, w.config.logsChanges = true, true, true, true
+		}
+	}, o...)
+
+	return r, plans.made, err
+}
+
 // ProcessorTime is what all cores together have spent on this process, and on those that
 // it has started and waited for: what a run takes on a machine that others use, too, says
 // little.
@@ -64,12 +79,22 @@ func stage(t *testing.T, s Schedule, brokenClient string) Result {
 
 func stageWith(t *testing.T, s Schedule, change func(*World)) Result {
 	t.Helper()
+
+	return storyWith(t, s, change, nil)
+}
+
+// storyWith runs a schedule with another story than that of its scenario, unless the other story is nil.
+func storyWith(t *testing.T, s Schedule, change, story func(*World)) Result {
+	t.Helper()
 	quietly()
 	var r Result
 	synctest.Test(t, func(t *testing.T) {
 		w, of, err := prepare(s)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if story != nil {
+			of.run = story
 		}
 		change(w)
 		w.follow(s.guide)

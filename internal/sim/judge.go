@@ -198,6 +198,8 @@ var Properties = map[string]string{
 	"S25": "connection details that only Create returns are stored before any other request, or reported as lost",
 	"S26": "the finalizer of a former runtime stays until that of this runtime is stored, or the resource is gone",
 	"S27": "a creation that a former runtime left without a result is not repeated before a user decides",
+	"S28": "a plan of an object changes nothing",
+	"S29": "a plan of an object is what a process that begins then does first",
 	"L1":  "an object reaches its desired state, and stays in it",
 	"L2":  "a deleted object is removed, and its external resource with it",
 	"L3":  "every blocked object reports why, and how to unblock it",
@@ -205,7 +207,7 @@ var Properties = map[string]string{
 	"L5":  "failures do not lead to a hot loop, in which an object is reconciled or written too often",
 	"L6":  "changes of users are reconciled before other work, and no object waits forever",
 	"L7":  "while an external system is unavailable, it is called seldom, and no process ends because of that",
-	"L8":  "the process keeps nothing in memory about objects that no longer exist",
+	"L8":  "the process keeps nothing in memory about objects that are gone, except the texts of a few hundred failures",
 }
 
 // checkBefore checks an operation before it has its effect.

@@ -60,6 +60,7 @@ func (s *memorySearch) look(v reflect.Value, path string) {
 	}
 }
 
-// foreign has the packages whose types do not belong to the reconciler.
-var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "testing",
+// foreign has the packages whose types do not belong to the reconciler. One of them stores a bounded number of texts of
+// failures.
+var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "moorage/internal/redact", "testing",
 	"k8s.io/apimachinery/pkg/runtime", "prometheus/client_golang", "reflect"}

@@ -208,9 +208,11 @@ func (p *process) pass(i *item) {
 	p.world.work.served[i.key]++
 	p.world.readsStripped(p, i.key)
 	p.world.judgeLoad(i.key, 1, 0)
+	planned := p.world.planFirst(p, i.key)
 	result, err := p.runtime.reconcile.Reconcile(p.ctx, reconcile.Request{NamespacedName: i.key})
 	p.queue.done(p.world.now(), i.key, i.priority, result, err)
 	p.world.ended(p, i.key, result, err)
+	p.world.judgePlan(p, planned, err)
 	p.world.endsStripped(p, err == nil && !result.Requeue) //nolint:staticcheck // reconcilers use it still
 	if p.ending.stopping && p.inPass.active == 1 {
 		p.end(p.ending.by, time.Second, p.clock, 0)

@@ -23,14 +23,14 @@ type split struct {
 	process *process
 }
 
-func (s split) GetAPIReader() client.Reader { return live{s.live, s.GetScheme(), s.process} }
+func (s split) GetAPIReader() client.Reader { return live{s.live, s.GetScheme(), s.process.ask} }
 
 // A live reader reads from the server. It also supports reading only the metadata of objects.
 type live struct {
 	client.Reader
 
-	scheme  *runtime.Scheme
-	process *process
+	scheme *runtime.Scheme
+	ask    apiserver.Around // for what is not stored
 }
 
 func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -62,7 +62,7 @@ func (l live) Get(ctx context.Context, key client.ObjectKey, o client.Object, op
 // definition reads the CustomResourceDefinition of a kind that is not stored. Objects of the kind are served, so the
 // definition exists and is not being deleted.
 func (l live) definition(ctx context.Context, key client.ObjectKey, m *metav1.PartialObjectMetadata) error {
-	return l.process.ask(ctx, apiserver.Request{Verb: "get", Kind: bucket.DefinitionKind, Key: key}, func() error {
+	return l.ask(ctx, apiserver.Request{Verb: "get", Kind: bucket.DefinitionKind, Key: key}, func() error {
 		m.SetName(key.Name)
 
 		return nil
@@ -77,8 +77,11 @@ type cached struct {
 }
 
 // RESTMapper returns a mapper with the managed kind.
-func (c *cached) RESTMapper() meta.RESTMapper {
-	kind := c.process.cache.kind
+func (c *cached) RESTMapper() meta.RESTMapper { return c.process.cache.mapper() }
+
+// mapper returns a mapper with the kind of the cache.
+func (c *cache) mapper() meta.RESTMapper {
+	kind := c.kind
 	m := meta.NewDefaultRESTMapper([]schema.GroupVersion{kind.GroupVersion()})
 	m.Add(kind, meta.RESTScopeNamespace)
 

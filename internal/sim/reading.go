@@ -229,6 +229,17 @@ func showsDrift(o any) (shows bool) {
 	return shows
 }
 
+// differencesOf returns the differences in the status of an object: status.drift.fields.
+func differencesOf(o any) []commonv1.Difference {
+	if b, err := bucketOf(asManaged(o)); err == nil && b.Status.Drift != nil {
+		return b.Status.Drift.Fields
+	}
+	var drift commonv1.Drift
+	fromStatus(o, "drift", &drift)
+
+	return drift.Fields
+}
+
 // fromStatus reads a field of the status of an object of any kind, as the API server stores it. If the field is
 // missing, the target does not change.
 func fromStatus(o any, field string, to any) {

@@ -81,6 +81,7 @@ func (t *sinks) log(msg string, keysAndValues []any) {
 			t.leftOver[fmt.Sprint(keysAndValues[i+1])] = true
 		}
 	}
+	t.world.hooks.planning.decides(msg, keysAndValues)
 	if t.world.verbose {
 		t.record("log", logLine(msg, keysAndValues))
 

@@ -144,7 +144,7 @@ func TestSnapshotIsComplete(t *testing.T) {
 			"config", "server", "users", "sinks", "began",
 			"faults", "count", "refusals", "leaksSecrets", "restores", "blocksCalls", "setsClockBack",
 			"scenario", "begins", "diverged", "phase", "resting", "expect", "guided", // are set by the scenario
-			"external", "system", "verbose", "forms", "shortest", "pace", "patient",
+			"external", "system", "verbose", "forms", "shortest", "pace", "patient", "planning",
 			"events", "over", "trace", "trail", // are nothing when one is taken, or begin anew
 		},
 	} {

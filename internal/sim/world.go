@@ -163,10 +163,11 @@ type secretTexts struct {
 	shortest int // length of the shortest form
 }
 
-// A hooks has functions of a Trial that are called when time passes.
+// A hooks has functions of a Trial that are called when time passes, and what a test compares.
 type hooks struct {
-	pace    func(time.Duration) // called before time passes
-	patient func() bool         // says whether to wait longer than usual
+	pace     func(time.Duration) // called before time passes
+	patient  func() bool         // says whether to wait longer than usual
+	planning *planning           // nil: nothing is planned
 }
 
 func (c Config) gvk() schema.GroupVersionKind { return schema.GroupVersionKind(c.Kind) }
@@ -191,7 +192,7 @@ func (m *Simulator) newWorld(c Config, faults []Fault) *World {
 		config: c, began: time.Now(), random: randomness{rand.New(source), source},
 		plan: plan{faults: map[Boundary][]Fault{}, count: len(faults)}, state: newState(),
 		secrets: secretTexts{forms, shortestForm},
-		hooks:   hooks{func(time.Duration) {}, func() bool { return false }},
+		hooks:   hooks{func(time.Duration) {}, func() bool { return false }, nil},
 	}
 	if c.memory == nil {
 		c.memory = apiserver.NewMemory(c.Scheme)
@@ -305,6 +306,7 @@ func (w *World) background() bool {
 	w.scheduleGarbageCollection()
 	for len(w.events) > 0 && !w.events[0].at.After(w.now()) {
 		heap.Pop(&w.events).(occurrence).do()
+		w.hooks.planning.occurs()
 		any = true
 	}
 	for _, p := range w.processes {

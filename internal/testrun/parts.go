@@ -55,6 +55,11 @@ var parts = []part{
 	{name: "sim-options",
 		what: "the part sim also passes with every option of the reconciler", target: "sim-options", minutes: 2,
 		bounds: []bound{exactly("every_option_violations", 0), atLeast("every_option_schedules", 50_000)}},
+	{name: "sim-plans",
+		what:   "a plan changes nothing in the simulator, and a process that begins then does what was planned",
+		target: "sim-plans", minutes: 5,
+		bounds: []bound{exactly("plan_violations", 0), atLeast("plan_schedules", 15_000),
+			exactly("every_option_plan_violations", 0), atLeast("every_option_plan_schedules", 15_000)}},
 	{name: "sim-doubts",
 		what: "the simulator finds no broken promise if the API server or the external system answers wrongly or loses " +
 			"data, at every request and call", target: "sim-doubts", minutes: 4,

@@ -48,16 +48,22 @@ func TestOperations(t *testing.T) {
 	cases := map[string]struct {
 		reason       string
 		observations int
+		patience     time.Duration
 		want         string
 	}{
-		"Ends":      {reason: "An operation that ends is a creation.", observations: 2},
-		"NeverEnds": {reason: "An operation that goes on is named.", observations: 1 << 30, want: "still working on it"},
+		"Ends": {
+			reason: "An operation that ends is a creation.", observations: 2, patience: time.Hour,
+		},
+		"NeverEnds": {
+			reason: "An operation that goes on is named.", observations: 1 << 30, patience: 20 * time.Millisecond,
+			want: "still working on it",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := newDiskService(Named)
 			s := d.suite(&slowDisks{&diskClient{d}, tc.observations, map[string]int{}})
-			s.Within, s.Patience = time.Nanosecond, 20*time.Millisecond
+			s.Within, s.Patience = time.Nanosecond, tc.patience
 			k := examine(t, s)
 			var found []string
 			for _, f := range k.findings.list {

@@ -54,14 +54,16 @@ func NewPlanner(cfg *rest.Config, o manager.Options) (*Planner, error) {
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create a manager")
 	}
-	p := newPlanner(m)
+	p := NewPlannerOf(m)
 	p.namespaces = slices.Sorted(maps.Keys(o.Cache.DefaultNamespaces))
 
 	return p, nil
 }
 
-// newPlanner returns a Planner over a manager.
-func newPlanner(m manager.Manager) *Planner {
+// NewPlannerOf returns a Planner over a manager, such as that of a test. The manager must not be started. Its transport
+// does not refuse requests that would change something, unlike that of [NewPlanner]. The two other reasons why nothing
+// is changed apply.
+func NewPlannerOf(m manager.Manager) *Planner {
 	p := &Planner{}
 	p.manager = newPlanningManager(m, p)
 
