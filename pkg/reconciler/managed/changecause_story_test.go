@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
+	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/internal/volume"
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
@@ -231,6 +232,9 @@ func (w *causeWorld) drifts() map[string]int {
 	return out
 }
 
+// concealed is a secret that becomes known during an Update.
+const concealed = "correct horse battery staple"
+
 // TestDifferencesInTheChangeLog verifies that the entry of an Update has the differences that the observation found,
 // and no value of a sensitive field.
 func TestDifferencesInTheChangeLog(t *testing.T) {
@@ -239,7 +243,15 @@ func TestDifferencesInTheChangeLog(t *testing.T) {
 	w.create(nil)
 	w.pass()
 	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 2 })
+	w.cloud.Before = func(ctx context.Context, _ string, _ resource.Managed) error {
+		if w.cloud.Count("Update") > 0 { // the call learns a secret
+			redact.Conceal(ctx, []byte(concealed))
+		}
+
+		return nil
+	}
 	w.pass()
+	w.change(func(v *volume.Volume) { v.Spec.SizeGiB = 3 }) // it differs when it is deleted
 	w.delete()
 	w.pass()
 	type entry struct {
@@ -255,9 +267,10 @@ func TestDifferencesInTheChangeLog(t *testing.T) {
 	want := []entry{
 		{changelog.OperationCreate, changelog.CauseCreated, 1, nil},
 		{changelog.OperationUpdate, changelog.CauseSpec, 2, []commonv1.Difference{
-			{Path: "password", Sensitive: true}, {Path: "sizeGiB", Desired: "2", Observed: "1"},
+			{Path: "note", Observed: `"[REDACTED]"`}, {Path: "password", Sensitive: true},
+			{Path: "sizeGiB", Desired: "2", Observed: "1"},
 		}},
-		{changelog.OperationDelete, changelog.CauseDeleted, 2, nil},
+		{changelog.OperationDelete, changelog.CauseDeleted, 3, nil},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -272,6 +285,7 @@ func (d nameDifferences) Observe(ctx context.Context, mg resource.Managed) (mana
 	if o.ResourceExists && !o.ResourceUpToDate {
 		o.Differences = []commonv1.Difference{
 			{Path: "sizeGiB", Desired: "2", Observed: "1"}, {Path: "password", Desired: `"hunter2"`, Observed: `"x"`},
+			{Path: "note", Observed: `"` + concealed + `"`},
 		}
 	}
 

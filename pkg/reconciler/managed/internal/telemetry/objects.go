@@ -19,7 +19,7 @@ type Object struct {
 
 	compared   bool          // this process has compared it with its external resource
 	drift      uint8         // the Finding of the last counted drift, until a change; Same: none
-	change     uint8         // the Step of the last change, until its effect was observed; zero: none
+	change     uint8         // the Step of the last change; zero: none, or a Create whose effect was observed
 	inSync     time.Duration // when the resource was last up to date, since the recorder was made; zero: it is not
 	generation int64         // the generation that it was up to date with, or that the last change was made for
 }
@@ -53,7 +53,6 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) bool {
 	}
 	if f == Same {
 		o.compared, o.inSync, o.generation = true, now.Sub(r.made), mg.GetGeneration()
-		o.drift, o.change = uint8(Same), 0
 
 		return false
 	}
