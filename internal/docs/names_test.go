@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -70,6 +71,23 @@ func TestNamesHere(t *testing.T) {
 	}
 	if checked < 100 {
 		t.Errorf("%d names were looked for: the tables were not read", checked)
+	}
+}
+
+// TestCausesHaveARow checks that the table of the causes of the change log has each of them, in their order.
+func TestCausesHaveARow(t *testing.T) {
+	var want, got []string
+	for _, m := range regexp.MustCompile(`(?m)^\tCause\w+ Cause = "(\w+)"$`).FindAllStringSubmatch(
+		read(t, "pkg/changelog/entry.go"), -1) {
+		want = append(want, m[1])
+	}
+	for _, r := range rows(read(t, conditionsPage)) {
+		if cause, ok := r.cell("Cause"); ok {
+			got = append(got, spans(cause)...)
+		}
+	}
+	if len(want) == 0 || !slices.Equal(want, got) {
+		t.Errorf("the causes are %q, and %s has %q", want, conditionsPage, got)
 	}
 }
 

@@ -95,6 +95,7 @@ var table = []layer{
 		{path: "pkg/clusters/...", why: "one Cluster value over the connection cache"},
 		{path: "pkg/store/...", why: "the store's interface, its memory form and its suite"},
 		{path: "internal/connsecret/...", why: "which details a connection Secret can hold, and whether it could be written"},
+		{path: "pkg/changelog/...", why: "reports changes of external systems to sinks"},
 		{path: "pkg/translate/...", why: "objects from one shape to another"},
 	}},
 	{"1", "single concepts", []unit{
@@ -111,7 +112,6 @@ var table = []layer{
 		{path: "pkg/hook/...", why: "interfaces of hooks, as plugins of virtual clusters implement them"},
 		{path: "pkg/clienthelper/...", why: "functions that plugins of virtual clusters use"},
 		{path: "pkg/log/...", why: "formatted lines, as plugins of virtual clusters write them"},
-		{path: "pkg/changelog/...", why: "reports changes of external systems to sinks"},
 		{path: "pkg/difference/...", why: "which fields of an external resource are not as desired"},
 	}},
 	{"0", "words", []unit{

@@ -137,7 +137,8 @@ func (t *sinks) checkAll(values []any) {
 
 // recordChange receives a record of a change.
 func (t *sinks) recordChange(_ context.Context, e changelog.Entry) error {
-	t.record("change", fmt.Sprintf("%s %s %s %v %s %s", e.Operation, e.Name, e.Error, e.Details, e.Before, e.After))
+	t.record("change", fmt.Sprintf("%s %s because %s: %s %v %v %s %s", e.Operation, e.Name, e.Cause, e.Error,
+		e.Differences, e.Details, e.Before, e.After))
 
 	return nil
 }

@@ -21,7 +21,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	commonv1 "github.com/moorage-dev/moorage/apis/common/v1"
 	"github.com/moorage-dev/moorage/internal/redact"
+	"github.com/moorage-dev/moorage/pkg/difference"
 	"github.com/moorage-dev/moorage/pkg/errors"
 )
 
@@ -38,6 +40,33 @@ const (
 
 	// OperationDelete requested the deletion of an external resource.
 	OperationDelete Operation = "Delete"
+)
+
+// A Cause is why a provider changed an external resource.
+type Cause string
+
+// The causes. The causes drift and missing are exactly the changes that the metric moorage_managed_drifts_total counts,
+// if the reconciler answers them: each counted drift has at most one entry with its cause.
+const (
+	// CauseSpec is the cause of an Update to a resource that does not have the state of the spec yet: the spec has
+	// changed, the resource was adopted, or Create did not set all fields.
+	CauseSpec Cause = "spec"
+
+	// CauseDrift is the cause of an Update to a resource that others have changed since it was as desired.
+	CauseDrift Cause = "drift"
+
+	// CauseMissing is the cause of a Create in place of a resource that others have deleted since it was as desired.
+	CauseMissing Cause = "missing"
+
+	// CauseCreated is the cause of any other Create: the object has no external resource.
+	CauseCreated Cause = "created"
+
+	// CauseDeleted is the cause of a Delete: the object is deleted.
+	CauseDeleted Cause = "deleted"
+
+	// CauseRetry is the cause of an operation that was tried for the same generation of the object before. The earlier
+	// operation failed, or no observation has shown its effect.
+	CauseRetry Cause = "retry"
 )
 
 // An Entry records one operation and its result. Operation and Name are required. The JSON form of an Entry is stable:
@@ -61,6 +90,16 @@ type Entry struct {
 
 	// Operation is the kind of change.
 	Operation Operation
+
+	// Generation of the object that the operation was made for. Zero means that it is not known.
+	Generation int64
+
+	// Cause is why the operation was made. It is empty if it is not known.
+	Cause Cause
+
+	// Differences are the fields that an Update was to correct, as the observation before it found them. There are at
+	// most 64, sorted by path. They are nil if the client of the external system does not name them.
+	Differences []commonv1.Difference
 
 	// Attempt identifies a create among the creates of the same object. It is empty for other operations.
 	Attempt string
@@ -93,16 +132,19 @@ func (f SinkFunc) Record(ctx context.Context, e Entry) error { return f(ctx, e) 
 
 // entryJSON is the JSON form of an Entry.
 type entryJSON struct {
-	Time         time.Time         `json:"time"`
-	Provider     *providerJSON     `json:"provider,omitempty"`
-	Object       objectJSON        `json:"object"`
-	ExternalName string            `json:"externalName,omitempty"`
-	Operation    Operation         `json:"operation"`
-	Attempt      string            `json:"attempt,omitempty"`
-	Error        string            `json:"error,omitempty"`
-	Details      map[string]string `json:"details,omitempty"`
-	Before       json.RawMessage   `json:"before,omitempty"`
-	After        json.RawMessage   `json:"after,omitempty"`
+	Time         time.Time             `json:"time"`
+	Provider     *providerJSON         `json:"provider,omitempty"`
+	Object       objectJSON            `json:"object"`
+	ExternalName string                `json:"externalName,omitempty"`
+	Operation    Operation             `json:"operation"`
+	Generation   int64                 `json:"generation,omitempty"`
+	Cause        Cause                 `json:"cause,omitempty"`
+	Attempt      string                `json:"attempt,omitempty"`
+	Differences  []commonv1.Difference `json:"differences,omitempty"`
+	Error        string                `json:"error,omitempty"`
+	Details      map[string]string     `json:"details,omitempty"`
+	Before       json.RawMessage       `json:"before,omitempty"`
+	After        json.RawMessage       `json:"after,omitempty"`
 }
 
 // providerJSON is the JSON form of the provider of an Entry.
@@ -128,7 +170,10 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 		Object:       objectJSON{APIVersion: apiVersion, Kind: kind, Namespace: e.Namespace, Name: e.Name, UID: e.UID},
 		ExternalName: e.ExternalName,
 		Operation:    e.Operation,
+		Generation:   e.Generation,
+		Cause:        e.Cause,
 		Attempt:      e.Attempt,
+		Differences:  e.Differences,
 		Error:        e.Error,
 		Details:      e.Details,
 		Before:       e.Before,
@@ -159,6 +204,9 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 		UID:              w.Object.UID,
 		ExternalName:     w.ExternalName,
 		Operation:        w.Operation,
+		Generation:       w.Generation,
+		Cause:            w.Cause,
+		Differences:      w.Differences,
 		Attempt:          w.Attempt,
 		Before:           w.Before,
 		After:            w.After,
@@ -175,9 +223,12 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 // redacted returns a copy of the entry without texts that look like secrets. Redacting
 // twice changes nothing.
 func (e Entry) redacted() Entry {
-	for _, text := range []*string{&e.Error, &e.Provider, &e.ProviderVersion, &e.ExternalName, &e.Attempt} {
+	cause := string(e.Cause)
+	for _, text := range []*string{&cause, &e.Error, &e.Provider, &e.ProviderVersion, &e.ExternalName, &e.Attempt} {
 		*text = redact.String(*text)
 	}
+	e.Cause = Cause(cause)
+	e.Differences, _ = difference.Clean(e.Differences, nil)
 	e.Details = redactedDetails(e.Details)
 	e.Before, e.After = redactedImage(e.Before), redactedImage(e.After)
 

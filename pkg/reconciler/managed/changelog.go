@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/moorage-dev/moorage/pkg/changelog"
+	fielddiff "github.com/moorage-dev/moorage/pkg/difference"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/meta"
 )
@@ -14,8 +15,8 @@ import (
 // The longest time that a pass waits for a sink without a queue.
 const sinkTimeout = 10 * time.Second
 
-// WithChangeLog reports every Create, Update and Delete to a sink, with its result and the object before and after
-// the call. The default is no sink.
+// WithChangeLog reports every Create, Update and Delete to a sink, with its cause and result, and the object before and
+// after the call. The entry of an Update has the differences that the observation found. The default is no sink.
 //
 // The reconciler calls the sink at the end of the pass, after it has stored all results in the object. It logs an error
 // of the sink and ignores it otherwise. A sink may delay the end of a pass that made a change by up to ten seconds. Put
@@ -31,7 +32,7 @@ func WithProvider(name, version string) ReconcilerOption {
 }
 
 // recordChange makes a change in the external system and records it, to be sent to the sink at the end of the pass.
-func (p *journal) recordChange(ctx context.Context, operation changelog.Operation, attempt string,
+func (p *creationRecord) recordChange(ctx context.Context, operation changelog.Operation, attempt string,
 	call func(context.Context) error) error {
 	before, err := changelog.Image(p.mg, p.mask())
 	if err != nil {
@@ -42,6 +43,10 @@ func (p *journal) recordChange(ctx context.Context, operation changelog.Operatio
 		GroupVersionKind: schema.GroupVersionKind(p.r.of), Namespace: p.mg.GetNamespace(), Name: p.mg.GetName(),
 		UID:       p.mg.GetUID(),
 		Operation: operation, Attempt: attempt, Before: before,
+		Generation: p.generation, Cause: causeOf(p.changeFacts(operation)),
+	}
+	if operation == changelog.OperationUpdate && p.differences != nil {
+		e.Differences = p.differences.fields
 	}
 	var details changelog.Details
 	failure := call(changelog.WithDetails(ctx, &details))
@@ -67,6 +72,7 @@ func (p *journal) logChanges(ctx context.Context) {
 	}
 	for _, e := range p.changes {
 		e.ExternalName, e.After = meta.GetExternalName(p.mg), after
+		e.Differences, _ = fielddiff.Clean(e.Differences, p.mask()) // some secrets became known after the change
 		if err := p.send(ctx, e); err != nil {
 			p.log().Info("Cannot record a change", "operation", string(e.Operation), "error", p.redact(err))
 		}

@@ -259,19 +259,20 @@ func TestReconcilerChangeLogs(t *testing.T) {
 	cases := map[string]struct {
 		arrange   func(g gallery)
 		operation changelog.Operation
+		cause     changelog.Cause
 		name      string // external, when the pass is over
 	}{
-		"Create": {func(g gallery) { g.create(nil) }, changelog.OperationCreate, "vol-1"},
+		"Create": {func(g gallery) { g.create(nil) }, changelog.OperationCreate, changelog.CauseCreated, "vol-1"},
 		"Update": {func(g gallery) {
 			g.create(nil)
 			g.pass()
 			g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
-		}, changelog.OperationUpdate, "vol-1"},
+		}, changelog.OperationUpdate, changelog.CauseSpec, "vol-1"},
 		"Delete": {func(g gallery) {
 			g.create(nil)
 			g.pass()
 			g.delete()
-		}, changelog.OperationDelete, "vol-1"},
+		}, changelog.OperationDelete, changelog.CauseDeleted, "vol-1"},
 	}
 	for call, tc := range cases {
 		for _, refused := range []error{nil, errBoom} {
@@ -294,7 +295,10 @@ func TestReconcilerChangeLogs(t *testing.T) {
 					Time: g.clock.Now(), Provider: "provider-storage", ProviderVersion: "v1",
 					GroupVersionKind: schema.GroupVersionKind(volume.SnapshotKind),
 					Namespace:        key.Namespace, Name: key.Name, UID: "uid-1", ExternalName: tc.name,
-					Operation: tc.operation,
+					Operation: tc.operation, Cause: tc.cause, Generation: 1,
+				}
+				if call == "Update" {
+					want.Generation = 2
 				}
 				if refused != nil {
 					want.Error = "boom"

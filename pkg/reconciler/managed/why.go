@@ -49,6 +49,9 @@ func logReason(log logging.Logger, why explain.Reason) {
 	log.Debug("Decided", "action", why.Result, "because", why.String())
 }
 
+// maxAnswer is the maximum length of an answer, in bytes. It leaves room for the text that tools add to an event.
+const maxAnswer = 768
+
 // answerRequest completes the event that answers a request for a reconcile: how the pass ended, why, and when the next
 // reconcile is. It does nothing for a pass without a request.
 func answerRequest(p *pass, e end, n next) {
@@ -57,7 +60,7 @@ func answerRequest(p *pass, e end, n next) {
 	}
 	for i := range p.events {
 		if p.events[i].Reason == reasonRequestHandled {
-			p.events[i].Message = p.mask().String(answerText(p, e, n))
+			p.events[i].Message = p.mask().Long(answerText(p, e, n), maxAnswer)
 		}
 	}
 }

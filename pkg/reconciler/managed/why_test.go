@@ -134,8 +134,8 @@ func TestAnswersToRequests(t *testing.T) {
 			if want := "Handled the request for a reconcile: " + c.want; !strings.HasPrefix(got.Message, want) {
 				t.Errorf("got  %s\nwant %s", got.Message, want)
 			}
-			if len(got.Message) > redact.MaxLen || strings.ContainsAny(got.Message, "\n\t") {
-				t.Errorf("%q is no line of at most %d bytes", got.Message, redact.MaxLen)
+			if len(got.Message) > 768 || strings.ContainsAny(got.Message, "\n\t") {
+				t.Errorf("%q is no line of at most 768 bytes", got.Message)
 			}
 			if _, has := got.Annotations[meta.AnnotationKeyReconcileRequestedAt]; has != (c.request != long) {
 				t.Errorf("annotations: %v", got.Annotations)
@@ -144,16 +144,22 @@ func TestAnswersToRequests(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded verifies that an answer with a long error keeps its reason.
+// TestAnswersAreBounded verifies that an answer has at most 768 bytes, and keeps its reason if the error is long.
 func TestAnswersAreBounded(t *testing.T) {
-	g := newGallery(t)
-	g.create(nil)
-	g.pass()
-	g.cloud.Before = failing("Observe", errors.New(strings.Repeat("no quota\x00\n", 1000)))
-	g.annotate(meta.AnnotationKeyManagementPolicy, "unknown")
-	got := g.ask("now").Message
-	if len(got) > redact.MaxLen || !strings.Contains(got, "(case 8 of Admit: Invalid)") {
-		t.Errorf("%d bytes: %q", len(got), got)
+	for name, tc := range map[string]struct{ policy, want string }{
+		"rejected": {"unknown", "(case 8 of Admit: Invalid)"},
+		"failed":   {"default", "(case 7 of existing: Presence is Present)"},
+	} {
+		g := newGallery(t)
+		g.create(nil)
+		g.pass()
+		g.cloud.Before = failing("Update", errors.New(strings.Repeat("no quota\x00\n", 1000)))
+		g.change(func(s *volume.Snapshot) { s.Spec.SizeGiB = 2 })
+		g.annotate(meta.AnnotationKeyManagementPolicy, tc.policy)
+		got := g.ask("now").Message
+		if len(got) > 768 || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %d bytes: %q", name, len(got), got)
+		}
 	}
 }
 

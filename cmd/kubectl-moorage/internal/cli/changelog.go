@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/cluster"
+	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
 )
 
@@ -25,10 +26,11 @@ type logEntry struct {
 		Namespace  string `json:"namespace"`
 		Name       string `json:"name"`
 	} `json:"object"`
-	ExternalName string `json:"externalName"`
-	Operation    string `json:"operation"`
-	Error        string `json:"error"`
-	Cause        string `json:"cause"`
+	ExternalName string              `json:"externalName"`
+	Operation    string              `json:"operation"`
+	Error        string              `json:"error"`
+	Cause        string              `json:"cause"`
+	Differences  []object.Difference `json:"differences"`
 }
 
 // maxLine is how long a line of a change log may be: an entry has the object before and after a change.
@@ -88,7 +90,44 @@ func entryOf(line []byte, k cluster.Kind, namespace, name string) (moment, bool)
 
 	message := cmp.Or(e.Error, fmt.Sprintf("external name %q", e.ExternalName))
 
-	return moment{Time: e.Time, Source: "change log", What: text.Line(what), Message: text.Line(message)}, true
+	object.Clean(e.Differences)
+
+	return moment{
+		Time: e.Time, Source: "change log", What: text.Line(what), Message: text.Line(message),
+		Cause: text.Line(e.Cause), Differences: e.Differences,
+	}, true
+}
+
+// message returns the message of a moment, with the fields of a change: the desired value, and the value that the
+// external resource had.
+func (c *console) message(m moment) string {
+	const most = 8
+
+	shown := len(m.Differences)
+	if !c.wide() {
+		shown = min(shown, most)
+	}
+
+	var fields []string
+
+	for _, f := range m.Differences[:shown] {
+		values := fmt.Sprintf(" %s <- %s", c.value(f, f.Desired), c.value(f, f.Observed))
+		if f.Sensitive {
+			values = " (sensitive)"
+		}
+
+		fields = append(fields, fieldPath(f)+values)
+	}
+
+	if more := len(m.Differences) - shown; more > 0 {
+		fields = append(fields, fmt.Sprintf("and %d more", more))
+	}
+
+	if len(fields) == 0 {
+		return m.Message
+	}
+
+	return m.Message + ": " + strings.Join(fields, ", ")
 }
 
 // discard reads the rest of a line that is too long.

@@ -24,7 +24,8 @@ func (c *console) historyCommand() *cobra.Command {
 		Short: "Show what happened to an object",
 		Long: `Show what happened to an object, the oldest first: its events, when its conditions changed, and which
 clients changed it last. With a file, or - for the standard input, also the changes of the external
-resource in the lines of a change log of the provider (JSON); other lines are ignored.
+resource in the lines of a change log of the provider (JSON), with their cause and the fields that
+differed; other lines are ignored.
 
 Events are kept for an hour, unless the API server has another setting. Of conditions and clients
 only the last change of each is known. The change log has every change of the external resource. The
@@ -49,6 +50,10 @@ type moment struct {
 	What    string      `json:"what"`
 	Message string      `json:"message,omitempty"`
 	Count   int32       `json:"count,omitempty"` // of an event
+
+	// Of a line of a change log: why the provider made the change, and which fields it was to correct.
+	Cause       string              `json:"cause,omitempty"`
+	Differences []object.Difference `json:"differences,omitempty"`
 }
 
 // A historyOutput is the JSON of history. Fields are added, never renamed.
@@ -150,7 +155,9 @@ func (c *console) gather(ctx context.Context, s *session, where cluster.Selectio
 
 	for _, o := range events {
 		if e, ok := cluster.EventOf(o); ok {
-			out.Items = append(out.Items, moment{metav1.NewTime(e.Time), "event", e.Type + " " + e.Reason, e.Message, e.Count})
+			out.Items = append(out.Items, moment{
+				Time: metav1.NewTime(e.Time), Source: "event", What: e.Type + " " + e.Reason, Message: e.Message, Count: e.Count,
+			})
 		}
 	}
 
@@ -240,7 +247,7 @@ func (c *console) showHistory(out historyOutput) error {
 			what += fmt.Sprintf(" (%d times)", m.Count)
 		}
 
-		table.Row(m.Time.UTC().Format(time.RFC3339), text.Age(c.now(), m.Time.Time), m.Source, what, m.Message)
+		table.Row(m.Time.UTC().Format(time.RFC3339), text.Age(c.now(), m.Time.Time), m.Source, what, c.message(m))
 	}
 
 	if err := table.Flush(); err != nil {

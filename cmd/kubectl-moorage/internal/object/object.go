@@ -107,16 +107,21 @@ func (o Object) Drift() Drift {
 
 	o.decode(&d, "status", "drift")
 
-	for i := range d.Fields {
-		f := &d.Fields[i]
+	Clean(d.Fields)
+
+	return d
+}
+
+// Clean removes the values of sensitive fields, and characters that control a terminal.
+func Clean(fields []Difference) {
+	for i := range fields {
+		f := &fields[i]
 		if f.Path = text.Line(f.Path); f.Sensitive {
 			f.Desired, f.Observed = "", ""
 		}
 
 		f.Desired, f.Observed = text.Line(f.Desired), text.Line(f.Observed)
 	}
-
-	return d
 }
 
 // decode reads a part of the object. It ignores a part that is missing or has another form: the kind may be of another

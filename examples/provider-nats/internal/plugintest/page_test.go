@@ -19,7 +19,7 @@ type block struct{ kind, text string }
 
 var fenced = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 
-func blocks(t *testing.T) (out []block) {
+func blocks(t *testing.T, page string) (out []block) {
 	t.Helper()
 
 	text, err := os.ReadFile(page)
@@ -59,7 +59,7 @@ func comparable(s string) string {
 // the plugin is run by the tests of the plugin.
 func TestPage(t *testing.T) {
 	w := newWorld(t)
-	all, shells := blocks(t), 0
+	all, shells := blocks(t, page), 0
 
 	for i, b := range all {
 		if b.kind != "sh" || strings.HasPrefix(b.text, "go install ") {

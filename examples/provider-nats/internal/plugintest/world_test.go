@@ -43,7 +43,7 @@ type world struct {
 }
 
 // newWorld starts a world with the stream of the page: it must not be updated, and differs in maxAge.
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, change ...func(*provider.Options)) *world {
 	t.Helper()
 
 	env, err := devenv.Start(t.Context(), devenv.Options{Progress: os.Stderr})
@@ -62,6 +62,11 @@ func newWorld(t *testing.T) *world {
 
 	o := provider.DefaultOptions()
 	o.HealthAddress, o.MetricsAddress = "0", "0"
+
+	for _, c := range change {
+		c(&o)
+	}
+
 	running, err := env.RunProvider(t.Context(), o)
 	must(t, err)
 	t.Cleanup(func() { must(t, running.Stop()) })

@@ -18,8 +18,10 @@ type Object struct {
 	unready       bool // it was never Ready, and its time to readiness is not known
 
 	compared   bool          // this process has compared it with its external resource
+	drift      uint8         // the Finding of the last counted drift, until a change; Same: none
+	change     uint8         // the Step of the last change; zero: none, or a Create whose effect was observed
 	inSync     time.Duration // when the resource was last up to date, since the recorder was made; zero: it is not
-	generation int64         // the generation that it was compared with
+	generation int64         // the generation that it was up to date with, or that the last change was made for
 }
 
 // A Finding is the result of an observation of the external resource.
@@ -54,8 +56,12 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) bool {
 
 		return false
 	}
+	if f == Differs && Step(o.change) == Create { // it exists
+		o.change = 0
+	}
 	drifted := o.wasInSync(mg)
 	if drifted {
+		o.drift, o.change, o.generation = uint8(f), 0, mg.GetGeneration()
 		r.metrics.drifts[f].Inc()
 		if o.compared {
 			r.metrics.objects.drift.Observe(seconds(r.made.Add(o.inSync), now))
@@ -64,6 +70,19 @@ func (r *Recorder) Compared(o *Object, mg resource.Managed, f Finding) bool {
 	o.compared, o.inSync = true, 0
 
 	return drifted
+}
+
+// Changing records that the caller calls Create, Update or Delete for a generation of the object, and reports two facts
+// about the reason of the call. The result drift is Differs or Missing if such a drift of this generation was counted,
+// and this is the first change since. Otherwise it is Same. The result again is true if the last change was the same
+// call for the same generation, and no observation has shown its effect since.
+func (o *Object) Changing(call Step, generation int64) (drift Finding, again bool) {
+	if o.generation == generation {
+		drift, again = Finding(o.drift), Step(o.change) == call
+	}
+	o.drift, o.change, o.generation = uint8(Same), uint8(call), generation
+
+	return drift, again
 }
 
 // wasInSync reports whether the last observation found the external resource up to date with the current desired

@@ -301,6 +301,81 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestChanging verifies what is reported about the reason of a change: which drift was counted, and whether the same
+// change was made before.
+func TestChanging(t *testing.T) {
+	type facts struct {
+		Drift Finding
+		Again bool
+	}
+	// An event is an observation, or else a change.
+	type event struct {
+		generation int64
+		found      *Finding
+		change     Step
+		want       facts
+	}
+	found := func(generation int64, f Finding) event { return event{generation: generation, found: &f} }
+	call := func(generation int64, s Step, drift Finding, again bool) event {
+		return event{generation: generation, change: s, want: facts{drift, again}}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		events []event
+	}{
+		"Created": {"nothing was there", []event{found(1, Missing), call(1, Create, Same, false)}},
+		"Drifted": {
+			"a drift has one answer", []event{
+				found(1, Same), found(1, Differs), call(1, Update, Differs, false), found(1, Differs),
+				call(1, Update, Same, true), found(1, Same), found(1, Differs), call(1, Update, Differs, false),
+			},
+		},
+		"Missing": {
+			"a failed Create is repeated", []event{
+				found(1, Same), found(1, Missing), call(1, Create, Missing, false), found(1, Missing),
+				call(1, Create, Same, true),
+			},
+		},
+		"AnsweredLater": {
+			"a drift that was not answered at once", []event{
+				found(1, Same), found(1, Differs), found(1, Differs), call(1, Update, Differs, false),
+			},
+		},
+		"SpecChanged": {
+			"the spec is the reason now", []event{
+				found(1, Same), found(1, Differs), found(2, Differs), call(2, Update, Same, false), found(3, Differs),
+				call(3, Update, Same, false),
+			},
+		},
+		"CreateHadEffect": {
+			"what exists was created", []event{
+				call(1, Create, Same, false), found(1, Differs), call(1, Update, Same, false), found(1, Missing),
+				call(1, Create, Same, false),
+			},
+		},
+		"Deleted": {"the second is a repetition", []event{call(1, Delete, Same, false), call(1, Delete, Same, true)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newRecorderWorld(t)
+			for i, e := range tc.events {
+				mg := made("1")
+				mg.Generation = e.generation
+				h.pass(mg, func() {
+					if e.found != nil {
+						h.Compared(h.of(mg), mg, *e.found)
+
+						return
+					}
+					var got facts
+					if got.Drift, got.Again = h.of(mg).Changing(e.change, e.generation); got != e.want {
+						t.Errorf("%s: event %d: %+v, want %+v", tc.reason, i, got, e.want)
+					}
+				})
+			}
+		})
+	}
+}
+
 // TestNothingGrows verifies that memory does not grow with 100,000 objects that come and go: some are deleted by
 // us, some vanish, some are replaced under their name, and some end in errors.
 func TestNothingGrows(t *testing.T) {
