@@ -279,26 +279,34 @@ func TestInterruptEndsTheChange(t *testing.T) {
 
 // TestInterruptEndsTheQuestion checks that a question is not waited for after an interrupt.
 func TestInterruptEndsTheQuestion(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-
 	s := newServer(t)
 	s.add("streams.nats.example.org", stream("orders"))
 
-	in := interruptedInput{interrupt, make(chan struct{})}
-	t.Cleanup(func() { close(in.end) })
-
-	var out, stderr strings.Builder
-
-	code := run(ctx, []string{"pause", "streams", "--all", "--kubeconfig", s.kubeconfig},
-		&console{in: in, out: &out, err: &stderr, now: time.Now, limit: limit})
-
-	if code != 1 || !strings.Contains(stderr.String(), "kubectl moorage: interrupted: nothing was changed\n") {
-		t.Errorf("exit code %d, got\n%s%s", code, &out, &stderr)
+	got := s.runInterrupted("pause", "streams", "--all")
+	if got.code != 1 || !strings.Contains(got.err, "kubectl moorage: interrupted: nothing was changed\n") {
+		t.Errorf("got %+v", got)
 	}
 
 	if value, found := s.annotation(keyPaused); found {
 		t.Errorf("%s is %q", keyPaused, value)
 	}
+}
+
+// runInterrupted runs a command that a user interrupts instead of answering it.
+func (s *server) runInterrupted(args ...string) result {
+	s.Helper()
+
+	ctx, interrupt := context.WithCancel(s.Context())
+	in := interruptedInput{interrupt, make(chan struct{})}
+
+	s.Cleanup(func() { close(in.end) })
+
+	var out, stderr strings.Builder
+
+	code := run(ctx, append(args, "--kubeconfig", s.kubeconfig),
+		&console{in: in, out: &out, err: &stderr, now: time.Now, limit: limit})
+
+	return result{code: code, out: out.String(), err: stderr.String()}
 }
 
 // An interruptedInput is an input without an answer, whose user interrupts the command.

@@ -180,37 +180,33 @@ func TestWaitGoesOn(t *testing.T) {
 // TestWaitAfterExpiry checks that an expired watch is started again from a new list, which shows what was missed.
 func TestWaitAfterExpiry(t *testing.T) {
 	s := newServer(t)
-	s.add("streams.nats.example.org", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp")))
-
-	s.expire = true
-	s.endWatches.Store(1)
-
-	go func() {
-		s.awaitWatch(t.Context(), 1)
-		s.remove()
-	}()
-
-	if got := s.run("", "wait", "stream/orders", "--for", "gone"); got.code != 0 || got.out != "stream/orders is gone\n" {
-		t.Errorf("got %+v", got)
-	}
+	s.goneMeanwhile(s.remove)
 }
 
 // TestWaitForReplacedObject checks that an object is gone if another one has its name after the watch was interrupted.
 func TestWaitForReplacedObject(t *testing.T) {
 	s := newServer(t)
+	s.goneMeanwhile(func() {
+		s.add("streams.nats.example.org", stream("orders", set("another", "metadata", "uid"),
+			set("true", "metadata", "annotations", keyPaused)))
+	})
+}
+
+// goneMeanwhile checks that an object that is being deleted is gone after a change that an expired watch has missed.
+func (s *server) goneMeanwhile(change func()) {
+	s.Helper()
 	s.add("streams.nats.example.org", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp")))
 
 	s.expire = true
 	s.endWatches.Store(1)
 
 	go func() {
-		s.awaitWatch(t.Context(), 1)
-		s.add("streams.nats.example.org", stream("orders", set("another", "metadata", "uid"),
-			set("true", "metadata", "annotations", keyPaused)))
+		s.awaitWatch(s.Context(), 1)
+		change()
 	}()
 
 	if got := s.run("", "wait", "stream/orders", "--for", "gone"); got.code != 0 || got.out != "stream/orders is gone\n" {
-		t.Errorf("got %+v", got)
+		s.Errorf("got %+v", got)
 	}
 }
 
