@@ -56,12 +56,13 @@ type Drift struct {
 func (o Object) Conditions() []Condition {
 	var out []Condition
 
-	o.decode(&out, "status", "conditions")
+	status, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
+	parts, _ := status.([]any)
 
-	for i := range out {
-		c := &out[i]
-		c.Type, c.Reason, c.Message = text.Line(c.Type), text.Line(c.Reason), text.Line(c.Message)
-		c.Status = metav1.ConditionStatus(text.Line(string(c.Status)))
+	for _, part := range parts {
+		if c, ok := conditionOf(part); ok {
+			out = append(out, c)
+		}
 	}
 
 	first := []string{reasons.TypeReady, reasons.TypeSynced, reasons.TypeUpToDate}
@@ -82,6 +83,29 @@ func (o Object) Conditions() []Condition {
 	})
 
 	return out
+}
+
+// conditionOf reads a condition. It returns false if the part of the status is none. A field of another form counts as
+// missing.
+func conditionOf(part any) (Condition, bool) {
+	fields, _ := part.(map[string]any)
+	line := func(name string) string {
+		s, _ := fields[name].(string)
+
+		return text.Line(s)
+	}
+
+	generation, _ := fields["observedGeneration"].(int64)
+	c := Condition{
+		Type: line("type"), Status: metav1.ConditionStatus(line("status")), Reason: line("reason"), Message: line("message"),
+		ObservedGeneration: generation,
+	}
+
+	if at, err := time.Parse(time.RFC3339, line("lastTransitionTime")); err == nil {
+		c.LastTransitionTime = metav1.NewTime(at)
+	}
+
+	return c, c.Type != ""
 }
 
 // Condition returns the condition of the type. It returns false if the object has none.
