@@ -54,12 +54,20 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 }
 
 func run(ctx context.Context, args []string, c *console) int {
+	out := &output{to: c.out}
+	c.out = out
+
 	root := newRoot(c)
 	root.SetArgs(args)
 
+	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = out.err // the user does not have the answer
+	}
+
 	var answer no
 
-	switch err := root.ExecuteContext(ctx); {
+	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &answer):
