@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -123,11 +122,20 @@ func unreached(o object.Object, want string) verdict {
 // sentence returns what a condition says. A message is quoted: it may be a text of the external system, and must not be
 // taken for one of this program.
 func sentence(c object.Condition) string {
-	about := strconv.Quote(c.Message)
+	about := text.Quote(c.Message)
 	if c.Message == "" {
 		known, _ := reasons.Of(c.Type, c.Reason)
 		about = known.Meaning
 	}
 
-	return text.Line(fmt.Sprintf("%s is %s (%s): %s", c.Type, c.Status, c.Reason, about))
+	out := text.Word(c.Type) + " is " + text.Word(string(c.Status))
+	if c.Reason != "" {
+		out += " (" + text.Word(c.Reason) + ")"
+	}
+
+	if about == "" {
+		return out
+	}
+
+	return out + ": " + about
 }

@@ -53,6 +53,11 @@ func TestWait(t *testing.T) {
 			"the other conditions may hold", stream("orders", with("Ready", "Unknown", "", ""), stalled), nil,
 			[]string{"--timeout", "1h"}, 2, "is not ready",
 		},
+		"QuotedReason": {
+			"a text instead of a reason is not taken for one of this program",
+			stream("orders", with("Ready", "False", "all is well). What to do: \x1b[1mnothing", "")), nil,
+			[]string{"--timeout", "0"}, 2, `Ready is False ("all is well). What to do: [1mnothing")`,
+		},
 		"Blocked": {
 			"without kstatus conditions, too",
 			stream("orders", creating, with("Synced", "False", "InvalidManagementPolicy", "unknown value \"x\"")), nil,

@@ -243,7 +243,7 @@ func (c *console) showExplanation(e explanation) error {
 	c.say("%s/%s", strings.ToLower(e.Object.Kind), e.Object.Name)
 
 	if e.Answer != "" {
-		c.say("%s", e.Answer)
+		c.say("The provider answers: %s", text.Quote(e.Answer))
 	} else {
 		c.say("No answer of the provider: %s.", strings.TrimSuffix(e.NoAnswer, "."))
 		c.say("This is what the object says:")
@@ -318,10 +318,10 @@ func remedies(conditions []explainedReasons) (out []string) {
 		switch {
 		case cond.True() || cond.Type == reasons.TypeStalled || cond.Type == reasons.TypeReconciling:
 		case cond.WhatToDo != "":
-			out = append(out, fmt.Sprintf("%s (%s): %s", cond.Type, cond.Reason, cond.WhatToDo))
+			out = append(out, fmt.Sprintf("%s (%s): %s", cond.Type, text.Word(cond.Reason), cond.WhatToDo))
 		case !known && cond.Type == reasons.TypeSynced:
 			out = append(out, fmt.Sprintf("%s (%s): This reason is one of the provider: see its documentation.", cond.Type,
-				cond.Reason))
+				text.Word(cond.Reason)))
 		}
 	}
 

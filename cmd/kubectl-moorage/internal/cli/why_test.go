@@ -25,9 +25,10 @@ func TestWhy(t *testing.T) {
 	}{
 		"Answered": {
 			"the answer, the conditions, the fields, and what to do", stream("orders", differs), func(s *server) {
-				s.patched = answering("Handled the request: Tolerate.\nThe policies do not allow Update.")
+				s.patched = answering("Handled the request: Tolerate.\nThe policies do not allow \"Update\".\x1b[0m")
 			}, nil, []string{
-				"stream/orders\nHandled the request: Tolerate. The policies do not allow Update.\n",
+				"stream/orders\nThe provider answers: " +
+					`"Handled the request: Tolerate. The policies do not allow \"Update\".[0m"` + "\n",
 				"UpToDate    False    5m      UpdateRestricted   the external resource differs in maxAge",
 				"password              (sensitive)   (sensitive)",
 				"What to do:\n  UpToDate (UpdateRestricted): Change the policy, or the spec.",
