@@ -85,31 +85,29 @@ func considered(want string) []string {
 	return []string{reasons.TypeSynced, reasons.TypeReady}
 }
 
-// unreached says why an object does not have the state, by the first condition about the present spec that is not True.
+// unreached says why an object does not have the state: that it is stalled, and the first condition that is not True.
 func unreached(o object.Object, want string) verdict {
-	v := verdict{object: o, because: "it has no conditions: its provider has not reconciled it yet, or is not running"}
-	if len(o.Conditions()) > 0 {
-		v.because = "its provider has not reconciled its present spec yet, or is not running"
+	v := verdict{object: o}
+
+	var sentences []string
+
+	if stalled, _ := o.Condition(reasons.TypeStalled); stalled.True() && o.Present(stalled) {
+		v.blocked, sentences = true, append(sentences, sentence(stalled))
 	}
 
-	stalled, _ := o.Condition(reasons.TypeStalled)
-	v.blocked = stalled.True() && o.Present(stalled)
-
-	if v.blocked {
-		v.because = sentence(stalled)
-	}
-
-	for _, kind := range considered(want) {
-		c, has := o.Condition(kind)
-		if !has || !o.Present(c) || c.True() && (want != forGone || c.Message == "") {
-			continue
-		}
-
+	if c, found := hindering(o, want); found {
 		known, _ := reasons.Of(c.Type, c.Reason)
-		v.because, v.remedy = sentence(c), known.Remedy
+		sentences, v.remedy = append(sentences, sentence(c)), known.Remedy
 		v.blocked = v.blocked || reasons.Blocks(c.Reason) && (want != forGone || reasons.BlocksDeletion(c.Reason))
+	}
 
-		break
+	switch {
+	case len(sentences) > 0:
+		v.because = strings.Join(sentences, "; ")
+	case len(o.Conditions()) > 0:
+		v.because = "its provider has not reconciled its present spec yet, or is not running"
+	default:
+		v.because = "it has no conditions: its provider has not reconciled it yet, or is not running"
 	}
 
 	if want == forGone {
@@ -117,6 +115,18 @@ func unreached(o object.Object, want string) verdict {
 	}
 
 	return v
+}
+
+// hindering returns the first condition about the present spec that keeps an object from a state.
+func hindering(o object.Object, want string) (object.Condition, bool) {
+	for _, kind := range considered(want) {
+		c, has := o.Condition(kind)
+		if has && o.Present(c) && (!c.True() || want == forGone && c.Message != "") {
+			return c, true
+		}
+	}
+
+	return object.Condition{}, false
 }
 
 // sentence returns what a condition says. A message is quoted: it may be a text of the external system, and must not be

@@ -47,11 +47,12 @@ func TestWait(t *testing.T) {
 			"it has no conditions",
 		},
 		"Stalled": {
-			"it ends at once", stream("orders", creating, stalled), nil, []string{"--timeout", "1h"}, 2, "ReconcileError",
+			"it ends at once", stream("orders", creating, stalled), nil, []string{"--timeout", "1h"}, 2,
+			`is not ready: Stalled is True (QuotaExceeded): "no more streams"; Synced is False (ReconcileError): "observe`,
 		},
 		"StalledAlone": {
 			"the other conditions may hold", stream("orders", with("Ready", "Unknown", "", ""), stalled), nil,
-			[]string{"--timeout", "1h"}, 2, "is not ready",
+			[]string{"--timeout", "1h"}, 2, `is not ready: Stalled is True (QuotaExceeded): "no more streams"; Ready is Unknown`,
 		},
 		"QuotedReason": {
 			"a text instead of a reason is not taken for one of this program",
