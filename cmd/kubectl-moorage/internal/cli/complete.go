@@ -76,7 +76,12 @@ func (c *console) candidates(ctx context.Context, kind []string) (out []string) 
 
 	if len(kind) == 0 {
 		for _, k := range s.kinds.Managed() {
-			out = append(out, k.Resource.Resource)
+			name := k.Resource.Resource
+			if !s.kinds.Unique(name) {
+				name = k.String()
+			}
+
+			out = append(out, name)
 		}
 
 		return out

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ type driftList struct {
 	Unknown []object.Reference `json:"unknown"`
 	// UnreadKinds says which kinds the API server could not list, or is empty.
 	UnreadKinds string `json:"unreadKinds,omitempty"`
+
+	why string // the command that explains the first of the unknown objects
 }
 
 // apiVersion is the version of the JSON output.
@@ -134,8 +137,8 @@ func (l driftList) unjudged() (failed []error) {
 			differ = "it differs"
 		}
 
-		failed = append(failed, fmt.Errorf("cannot judge %s (%s): it is not known whether %s; kubectl moorage why says why",
-			count(n), names(l.Unknown), differ))
+		failed = append(failed, fmt.Errorf("cannot judge %s (%s): it is not known whether %s; see %s", count(n),
+			names(l.Unknown), differ, l.why))
 	}
 
 	return failed
@@ -159,6 +162,7 @@ func judge(found []item) driftList {
 		case condition.True() && it.object.Present(condition):
 		case condition.Type == "" && synced.True() && it.object.Present(synced): // some kinds have it only if they differ
 		default:
+			list.why = cmp.Or(list.why, it.command("why"))
 			list.Unknown = append(list.Unknown, it.object.Reference())
 		}
 	}

@@ -22,7 +22,7 @@ stream/orders   5m      UpdateRestricted   maxAge                "24h0m0s"     "
                                            storage (immutable)   "file"        (none)
                                            ... and 3 more
 `, "kubectl moorage: cannot judge 1 object (stream/broken): it is not known whether it differs; " +
-		"kubectl moorage why says why\n"}
+		"see kubectl moorage why stream/broken -n sea\n"}
 
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

@@ -64,6 +64,25 @@ type item struct {
 	object object.Object
 }
 
+// command returns a command of this program about the object, for a shell.
+func (i item) command(verb string) string {
+	out := "kubectl moorage " + verb + " " + i.kind.Argument + "/" + i.object.GetName()
+	if namespace := i.object.GetNamespace(); namespace != "" {
+		out += " -n " + namespace
+	}
+
+	return text.Line(out)
+}
+
+// resumption returns what to do about an object that is paused by an annotation, or by its policies.
+func (i item) resumption(by string) string {
+	if by == object.ByPolicies {
+		return "List the actions that are allowed in spec.managementPolicies, such as \"*\"."
+	}
+
+	return i.command("resume")
+}
+
 // A session is a cluster with its kinds.
 type session struct {
 	*cluster.Cluster

@@ -20,7 +20,8 @@ type verdict struct {
 }
 
 // state judges an object, or what it was before it was deleted.
-func state(o object.Object, want string, gone bool) verdict {
+func state(it item, want string, gone bool) verdict {
+	o := it.object
 	at, deleting := o.Deleted()
 	by := o.Paused()
 
@@ -42,7 +43,7 @@ func state(o object.Object, want string, gone bool) verdict {
 
 		return v
 	case by != "":
-		v.blocked, v.because, v.remedy = true, "it is paused by "+by, "kubectl moorage resume "+o.String()
+		v.blocked, v.because, v.remedy = true, "it is paused by "+by, it.resumption(by)
 
 		return v
 	case want == forGone && !deleting:

@@ -271,7 +271,7 @@ func (w *waiter) judge(o object.Object, gone bool) {
 		return
 	}
 
-	v := state(o, w.options.state, gone)
+	v := state(item{w.where.Kind, o}, w.options.state, gone)
 	if !v.reached {
 		w.pending[keyOf(o)] = v
 		w.blocked = w.blocked || v.blocked

@@ -66,7 +66,13 @@ func TestWait(t *testing.T) {
 		},
 		"Paused": {
 			"it ends at once", stream("orders", creating, set("true", "metadata", "annotations", keyPaused)), nil,
-			[]string{"--timeout", "1h"}, 2, "by the annotation krateo.io/paused. What to do: kubectl moorage resume",
+			[]string{"--timeout", "1h"}, 2,
+			"by the annotation krateo.io/paused. What to do: kubectl moorage resume stream/orders -n sea\n",
+		},
+		"PausedByPolicies": {
+			"resume does not help", stream("orders", creating, set([]any{}, "spec", "managementPolicies")), nil,
+			[]string{"--timeout", "1h"}, 2,
+			`by the empty list spec.managementPolicies. What to do: List the actions that are allowed in spec.management`,
 		},
 		"Deleting": {
 			"it will not be ready", stream("orders", deleting), nil, []string{"--timeout", "1h"}, 2,

@@ -100,7 +100,7 @@ func (c *console) why(ctx context.Context, args []string, ask bool, timeout time
 	}
 
 	e.Object, e.Drift = it.object.Reference(), it.object.Drift()
-	e.Conditions = explain(it.object.Conditions())
+	e.Conditions = it.explain()
 
 	if at, deleted := it.object.Deleted(); deleted {
 		e.Deletion = &deletion{metav1.NewTime(at), it.object.Finalizers()}
@@ -227,12 +227,20 @@ func silence(timeout time.Duration) string {
 		"list or for a limit of its connection, or be of a version that does not answer", timeout)
 }
 
-// explain adds what reasons mean, and what to do.
-func explain(conditions []object.Condition) []explainedReasons {
+// explain returns the conditions with what their reasons mean, and what to do.
+func (i item) explain() []explainedReasons {
 	out := []explainedReasons{}
 
-	for _, cond := range conditions {
+	for _, cond := range i.object.Conditions() {
 		t, _ := reasons.Of(cond.Type, cond.Reason)
+
+		if by := i.object.Paused(); cond.Type == reasons.TypeSynced && cond.Reason == reasons.ReasonReconcilePaused {
+			t.Remedy = i.resumption(by)
+			if by == "" {
+				t.Remedy = "Wait: nothing pauses the object any more, and its provider has not reconciled it yet."
+			}
+		}
+
 		out = append(out, explainedReasons{cond, t.Meaning, t.Remedy})
 	}
 

@@ -60,6 +60,22 @@ func TestWhy(t *testing.T) {
 			"a paused object gives no answer", stream("orders", set("true", "metadata", "annotations", "krateo.io/paused")),
 			func(*server) {}, nil, []string{"the object is paused by the annotation krateo.io/paused"}, false,
 		},
+		"WhyPaused": {
+			"the command that resumes it", stream("orders", set("true", "metadata", "annotations", "krateo.io/paused"),
+				with("Synced", "False", "ReconcilePaused", "")), func(*server) {}, nil,
+			[]string{"What to do:\n  Synced (ReconcilePaused): kubectl moorage resume stream/orders -n sea\n"}, false,
+		},
+		"PausedByPolicies": {
+			"there is no annotation to remove", stream("orders", set([]any{}, "spec", "managementPolicies"),
+				with("Synced", "False", "ReconcilePaused", "")), func(*server) {}, nil,
+			[]string{"Synced (ReconcilePaused): List the actions that are allowed in spec.managementPolicies, such as \"*\"."},
+			false,
+		},
+		"Resumed": {
+			"the provider has not seen it yet", stream("orders", with("Synced", "False", "ReconcilePaused", "")),
+			func(*server) {}, []string{"--ask=false"}, []string{"Synced (ReconcilePaused): Wait: nothing pauses the object any"},
+			false,
+		},
 		"Deleting": {
 			"since when, and what keeps it", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp"),
 				set([]any{"finalizer.moorage.dev"}, "metadata", "finalizers")), func(*server) {}, []string{"--ask=false"},
