@@ -33,7 +33,7 @@ var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 type server struct {
 	*testing.T
 
-	url        string
+	http       *httptest.Server
 	kubeconfig string
 	resources  []metav1.APIResource // with Group and Version
 
@@ -51,6 +51,9 @@ type server struct {
 	expire     bool         // it ends them as expired
 	page       int          // objects in a response of a list; 0: all
 	drop       bool         // annotations are not stored
+
+	away    atomic.Bool  // a proxy says that the API server is away
+	refused atomic.Int32 // how often it did
 
 	before  func(r *http.Request)                         // each request; may be nil
 	patched func(s *server, o *unstructured.Unstructured) // plays the provider; may be nil
@@ -85,12 +88,11 @@ func newServer(t *testing.T) *server {
 		},
 	}
 
-	h := httptest.NewServer(s)
-	t.Cleanup(h.Close)
-	t.Cleanup(h.CloseClientConnections)
+	s.http = httptest.NewServer(s)
+	t.Cleanup(s.http.Close)
+	t.Cleanup(s.http.CloseClientConnections)
 
-	s.url = h.URL
-	s.kubeconfig = kubeconfig(t, h.URL)
+	s.kubeconfig = kubeconfig(t, s.http.URL)
 
 	return s
 }
@@ -229,6 +231,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	if s.before != nil {
 		s.before(r)
+	}
+
+	if s.away.Load() {
+		s.refused.Add(1)
+		fail(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "away")
+
+		return
 	}
 
 	w.Header().Set("Content-Type", "application/json")
@@ -582,20 +591,42 @@ func event(o *unstructured.Unstructured, name, reason, message, request string) 
 	}
 }
 
-// awaitWatch waits until a watch was started.
-func (s *server) awaitWatch(ctx context.Context, number int) {
-	for ctx.Err() == nil {
-		s.mu.Lock()
-		n := s.watching
-		s.mu.Unlock()
+// leave ends all watches once a command watches, and is away from then on. It returns the limit of a
+// command that has noticed it.
+func (s *server) leave() func(context.Context, time.Duration) (context.Context,
+	context.CancelFunc,
+) {
+	return func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
 
-		if n >= number {
-			return
-		}
+		go func() {
+			s.awaitWatch(ctx, 1)
+			s.away.Store(true)
+			s.http.CloseClientConnections()
+			s.until(ctx, func() bool { return s.refused.Load() > 1 }) // the answer to the first one has arrived
+			cancel()
+		}()
 
+		return ctx, cancel
+	}
+}
+
+// until waits until a condition is true.
+func (s *server) until(ctx context.Context, is func() bool) {
+	for ctx.Err() == nil && !is() {
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// awaitWatch waits until a watch was started.
+func (s *server) awaitWatch(ctx context.Context, number int) {
+	s.until(ctx, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		return s.watching >= number
+	})
 }

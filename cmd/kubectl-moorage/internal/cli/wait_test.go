@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestWait(t *testing.T) {
@@ -271,8 +274,79 @@ func TestWaitWithoutAnAnswer(t *testing.T) {
 		}
 	}
 
-	got := runWith(t, "wait", "stream/orders", "--timeout", "50ms", "--kubeconfig", s.kubeconfig)
-	if got.code != 2 || !strings.Contains(got.err, "is not ready: the API server has not answered in time") {
+	check(t, runWith(t, "wait", "stream/orders", "--timeout", "50ms", "--kubeconfig", s.kubeconfig),
+		`it is not known whether Stream "orders" in namespace "sea" is ready: the API server has not answered in time`)
+}
+
+// TestWaitWithoutTheServer checks that the answer is not that of an earlier state if the API server is away in the end.
+func TestWaitWithoutTheServer(t *testing.T) {
+	const lost = `it is not known whether Stream "orders" in namespace "sea" is ready: the connection to the API server ` +
+		"was lost: "
+
+	cases := map[string]struct {
+		reason string
+		limit  func(s *server) func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+		want   string
+	}{
+		"Refused": {"the watch has ended, and a new one cannot begin", (*server).leave, `cannot list Stream "orders"`},
+		"Unnoticed": {
+			"the watch has not told in time that the other side is gone",
+			func(s *server) func(context.Context, time.Duration) (context.Context, context.CancelFunc) {
+				return func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+					ctx, cancel := context.WithCancel(ctx)
+
+					go func() {
+						s.awaitWatch(ctx, 1)
+						_ = s.http.Listener.Close()
+						s.http.CloseClientConnections()
+						cancel()
+					}()
+
+					return ctx, cancel
+				}
+			},
+			"cannot reach the API server http://127.0.0.1:",
+		},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
+
+			check(t, runLimited(t, "", tc.limit(s), "wait", "stream/orders", "--kubeconfig", s.kubeconfig), lost+tc.want)
+		})
+	}
+}
+
+// TestWaitLooksOnceMore checks that a state counts that is there in the end, although no watch has shown it.
+func TestWaitLooksOnceMore(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", "")))
+
+	var lists atomic.Int32
+
+	added := make(chan struct{})
+	s.before = func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "/streams") && r.URL.Query().Get("watch") == "" && lists.Add(1) == 2 {
+			<-added
+		}
+	}
+
+	limit := func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+
+		go func() {
+			defer close(added)
+			s.awaitWatch(ctx, 1)
+			cancel()
+			s.add("streams.nats.example.org", stream("orders"))
+		}()
+
+		return ctx, cancel
+	}
+
+	if got := runLimited(t, "", limit, "wait", "stream/orders", "--kubeconfig", s.kubeconfig); got.code != 0 {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -187,12 +188,16 @@ func (c *console) ask(ctx context.Context, s *session, it item, timeout time.Dur
 		}, false)
 	}}
 
+	var lost *cluster.Lost
+
 	err := s.Follow(ctx, cluster.Events(it.kind, it.object.GetNamespace(), it.object.GetName(),
 		string(it.object.GetUID())), a)
 
 	switch {
 	case err == nil:
 		return a.answer, ""
+	case errors.As(err, &lost):
+		return "", lost.Error()
 	case ctx.Err() != nil:
 		return "", silence(timeout)
 	case !cluster.Forbidden(err) || a.asked:
@@ -211,7 +216,11 @@ func (c *console) ask(ctx context.Context, s *session, it item, timeout time.Dur
 func (c *console) await(ctx context.Context, s *session, it item, value string, timeout time.Duration,
 	events error,
 ) string {
+	var lost *cluster.Lost
+
 	switch err := s.Follow(ctx, it.selection(), handledWaiter{value}); {
+	case errors.As(err, &lost):
+		return lost.Error()
 	case ctx.Err() != nil:
 		return silence(timeout)
 	case err != nil:

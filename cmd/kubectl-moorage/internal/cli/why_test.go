@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -145,5 +147,26 @@ func TestWhyOfAnotherAnswer(t *testing.T) {
 
 	if got := s.run("", "why", "stream/orders"); !strings.Contains(got.out, "the answer to this request") {
 		t.Errorf("the answer is that to another request:\n%s", got.out)
+	}
+}
+
+// TestWhyWithoutTheServer checks that the provider is not blamed if the API server is away.
+func TestWhyWithoutTheServer(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders"))
+
+	leave := s.leave()
+	limit := func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := leave(ctx, d)
+		context.AfterFunc(ctx, func() { s.away.Store(false) }) // it is back to say what the object says
+
+		return ctx, cancel
+	}
+
+	got := runLimited(t, "", limit, "why", "stream/orders", "--kubeconfig", s.kubeconfig)
+	want := "No answer of the provider: the connection to the API server was lost: cannot list events"
+
+	if !strings.Contains(got.out, want) || strings.Contains(got.out, "not answered") {
+		t.Errorf("want %q, got %+v", want, got)
 	}
 }
