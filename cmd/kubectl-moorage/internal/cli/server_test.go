@@ -534,6 +534,15 @@ func stream(name string, changes ...func(map[string]any)) map[string]any {
 	return o
 }
 
+// disk returns a Disk, which belongs to the cluster.
+func disk(name string, changes ...func(map[string]any)) map[string]any {
+	changes = append(changes, set("Disk", "kind"), set("disk.example.org/v1", "apiVersion"))
+	o := stream(name, changes...)
+	delete(o["metadata"].(map[string]any), "namespace")
+
+	return o
+}
+
 func condition(kind, status, reason, message string) map[string]any {
 	return map[string]any{
 		"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": int64(2),

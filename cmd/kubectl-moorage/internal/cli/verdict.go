@@ -15,8 +15,10 @@ type verdict struct {
 	object  object.Object
 	reached bool
 	blocked bool   // waiting does not help
-	because string // why it is not reached
+	unknown bool   // the provider does not say whether it is reached
+	because string // why it is not reached, or not known
 	remedy  string
+	note    string // what is not known of a state that is reached
 }
 
 // state judges an object, or what it was before it was deleted.
@@ -39,9 +41,7 @@ func state(it item, want string, gone bool) verdict {
 
 		return v
 	case want != forGone && reached(o, want):
-		v.reached = true
-
-		return v
+		return sure(it, want)
 	case by != "":
 		v.blocked, v.because, v.remedy = true, "it is paused by "+by, it.resumption(by)
 
@@ -66,12 +66,51 @@ func reached(o object.Object, want string) bool {
 		return true
 	}
 
-	upToDate, has := o.Condition(reasons.TypeUpToDate)
-	if !has { // such a kind has the condition only once something has differed
-		upToDate, _ = o.Condition(reasons.TypeSynced)
+	c, has := upToDate(o)
+
+	return !has || c.True() && o.Present(c)
+}
+
+// upToDate returns the condition UpToDate, or Synced if the object has none. It returns false if it has neither.
+func upToDate(o object.Object) (object.Condition, bool) {
+	if c, has := o.Condition(reasons.TypeUpToDate); has {
+		return c, true
 	}
 
-	return upToDate.True() && o.Present(upToDate)
+	return o.Condition(reasons.TypeSynced)
+}
+
+// What providers of other libraries may not say.
+const (
+	untoldDifference = "no condition UpToDate"
+	untoldGeneration = "its provider does not say which generation its conditions are about (no observedGeneration)"
+)
+
+// sure judges an object whose conditions say that it has the state: a provider of another library may not say enough.
+func sure(it item, want string) verdict {
+	o := it.object
+	ready, _ := o.Condition(reasons.TypeReady)
+	c, _ := upToDate(o)
+
+	switch v := (verdict{object: o}); {
+	case want == forApplied && c.Type != reasons.TypeUpToDate && !it.kind.Complete:
+		v.unknown, v.blocked = true, true
+		v.because = "its provider does not say whether the external resource is as the spec says (" + untoldDifference + ")"
+
+		return v
+	case want == forApplied && (!o.Dated(ready) || !o.Dated(c)):
+		v.unknown, v.blocked, v.because = true, true, untoldGeneration
+
+		return v
+	case !o.Dated(ready):
+		v.reached, v.note = true, fmt.Sprintf("may be %s for an earlier spec: %s", want, untoldGeneration)
+
+		return v
+	default:
+		v.reached = true
+
+		return v
+	}
 }
 
 // considered are the conditions that keep an object from a state, the most specific one first.

@@ -141,34 +141,16 @@ type waited struct {
 	object.Reference
 
 	Reached  bool   `json:"reached"`
-	Because  string `json:"because,omitempty"` // why the state was not reached
+	Unknown  bool   `json:"unknown,omitempty"` // the provider does not say whether the state was reached
+	Note     string `json:"note,omitempty"`    // what is not known of a state that was reached
+	Because  string `json:"because,omitempty"` // why the state was not reached, or is not known
 	WhatToDo string `json:"whatToDo,omitempty"`
 
 	name string // for people
 }
 
+// showWaited shows which objects do not have the state, and why.
 func (c *console) showWaited(results []waited, o waitOptions) error {
-	missed := 0
-
-	for _, r := range results {
-		if r.Reached {
-			continue
-		}
-
-		missed++
-
-		if c.json() {
-			continue
-		}
-
-		line := fmt.Sprintf("%s is not %s: %s", r.name, o.state, r.Because)
-		if r.WhatToDo != "" {
-			line = strings.TrimSuffix(line, ".") + ". What to do: " + r.WhatToDo
-		}
-
-		c.note("%s", line)
-	}
-
 	if c.json() {
 		list := map[string]any{"apiVersion": apiVersion, "kind": "WaitList", "for": o.state, "items": results}
 		if err := c.writeJSON(list); err != nil {
@@ -176,9 +158,38 @@ func (c *console) showWaited(results []waited, o waitOptions) error {
 		}
 	}
 
-	if missed > 0 {
-		return no{}
+	var (
+		answer  error
+		unknown []error
+	)
+
+	for _, r := range results {
+		switch {
+		case r.Reached:
+		case r.Unknown:
+			unknown = append(unknown, fmt.Errorf("it is not known whether %s is %s: %s", r.name, o.state, r.Because))
+		case c.json():
+			answer = no{}
+		default:
+			answer = no{}
+
+			c.note("%s", r.sentence(o))
+		}
 	}
 
-	return nil
+	if len(unknown) > 0 {
+		return c.joined(unknown)
+	}
+
+	return answer
+}
+
+// sentence says why an object does not have the state, and what to do.
+func (r waited) sentence(o waitOptions) string {
+	line := fmt.Sprintf("%s is not %s: %s", r.name, o.state, r.Because)
+	if r.WhatToDo != "" {
+		line = strings.TrimSuffix(line, ".") + ". What to do: " + r.WhatToDo
+	}
+
+	return line
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestWait(t *testing.T) {
@@ -90,8 +92,36 @@ func TestWait(t *testing.T) {
 			"ready and up to date", stream("orders"), nil, []string{"--for", "applied"}, 0, "stream/orders is applied\n",
 		},
 		"AppliedWithoutCondition": {
-			"the kind has UpToDate only after a difference", stream("orders", without("UpToDate")), nil,
+			"a provider of another library may not have the condition", stream("orders", without("UpToDate")), nil,
+			[]string{"--for", "applied", "--timeout", "1h"}, 1, "kubectl moorage: it is not known whether stream/orders is " +
+				"applied: its provider does not say whether the external resource is as the spec says (no condition UpToDate)\n",
+		},
+		"NotAppliedWithoutCondition": {
+			"a condition that is not True says enough", stream("orders", without("UpToDate"), creating), nil,
+			[]string{"--for", "applied", "--timeout", "0"}, 2, "stream/orders is not applied: Synced is False",
+		},
+		"AppliedUndated": {
+			"the conditions may be about the spec before", stream("orders", undated), nil,
+			[]string{"--for", "applied", "--timeout", "1h"}, 1, "it is not known whether stream/orders is applied: its " +
+				"provider does not say which generation its conditions are about (no observedGeneration)\n",
+		},
+		"AppliedUndatedFirst": {
+			"there was no spec before", stream("orders", undated, set(int64(1), "metadata", "generation")), nil,
 			[]string{"--for", "applied"}, 0, "stream/orders is applied\n",
+		},
+		"AppliedUndatedStatus": {
+			"the status has the generation of all conditions",
+			stream("orders", undated, set(int64(2), "status", "observedGeneration")), nil, []string{"--for", "applied"}, 0,
+			"stream/orders is applied\n",
+		},
+		"EarlierStatus": {
+			"the status has an earlier generation", stream("orders", undated, set(int64(1), "status", "observedGeneration")),
+			nil, []string{"--timeout", "0"}, 2, "its provider has not reconciled its present spec yet",
+		},
+		"ReadyUndated": {
+			"as kubectl wait, and it is said", stream("orders", undated), nil, nil, 0,
+			"stream/orders is ready\nstream/orders may be ready for an earlier spec: its provider does not say which " +
+				"generation its conditions are about (no observedGeneration)\n",
 		},
 		"NeverApplied": {
 			"policies forbid the update", stream("orders", differs), nil, []string{"--for", "applied", "--timeout", "1h"}, 2,
@@ -136,6 +166,30 @@ func TestWait(t *testing.T) {
 				t.Errorf("%s: want exit code %d and %q, got %+v", tc.reason, tc.code, tc.want, got)
 			}
 		})
+	}
+}
+
+// undated removes the generations of the conditions.
+func undated(o map[string]any) {
+	all, _, _ := unstructured.NestedSlice(o, "status", "conditions")
+	for _, c := range all {
+		delete(c.(map[string]any), "observedGeneration")
+	}
+
+	set(all, "status", "conditions")(o)
+}
+
+// TestWaitOfCategory checks that a kind of this library is known to have UpToDate only after a difference.
+func TestWaitOfCategory(t *testing.T) {
+	s := newServer(t)
+	s.add("disks.disk.example.org", disk("d", without("UpToDate")))
+
+	if got := s.run("", "wait", "disk/d", "--for", "applied"); got.code != 0 || got.out != "disk/d is applied\n" {
+		t.Errorf("got %+v", got)
+	}
+
+	if got := s.run("", "drift"); got.code != 0 || !strings.Contains(got.err, "No object differs") {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -185,10 +185,16 @@ func (w *waiter) judge(o object.Object, gone bool) {
 
 	delete(w.pending, keyOf(o))
 	w.over[keyOf(o)] = true
-	w.reached = append(w.reached, waited{Reference: o.Reference(), Reached: true})
+	w.reached = append(w.reached, waited{Reference: o.Reference(), Reached: true, Note: v.note})
 
-	if !w.c.json() {
-		w.c.say("%s is %s", w.c.name(o, w.where.Kind), w.options.state)
+	if w.c.json() {
+		return
+	}
+
+	w.c.say("%s is %s", w.c.name(o, w.where.Kind), w.options.state)
+
+	if v.note != "" {
+		w.c.note("%s %s", w.c.name(o, w.where.Kind), v.note)
 	}
 }
 
@@ -198,7 +204,8 @@ func (w *waiter) results() []waited {
 
 	for _, v := range w.pending {
 		out = append(out, waited{
-			Reference: v.object.Reference(), Because: v.because, WhatToDo: v.remedy, name: w.c.name(v.object, w.where.Kind),
+			Reference: v.object.Reference(), Unknown: v.unknown, Because: v.because, WhatToDo: v.remedy,
+			name: w.c.name(v.object, w.where.Kind),
 		})
 	}
 

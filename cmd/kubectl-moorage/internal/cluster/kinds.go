@@ -28,6 +28,9 @@ type Kind struct {
 	Namespaced bool
 	// Managed is true if a category says that objects of the kind are managed resources.
 	Managed bool
+	// Complete is true if a category says that the provider uses this library: an object without the condition UpToDate
+	// has not differed so far.
+	Complete bool
 	// Argument is the shortest name of the kind that Find understands, such as stream, or stream.nats.moorage.dev if
 	// other kinds have that name.
 	Argument string
@@ -112,8 +115,9 @@ func kind(version schema.GroupVersion, r metav1.APIResource) Kind {
 
 	return Kind{
 		Resource: version.WithResource(r.Name), Name: text.Line(r.Kind), Namespaced: r.Namespaced,
-		Managed: slices.Contains(r.Categories, categoryManaged) || slices.Contains(r.Categories, categoryMoorage),
-		names:   names,
+		Managed:  slices.Contains(r.Categories, categoryManaged) || slices.Contains(r.Categories, categoryMoorage),
+		Complete: slices.Contains(r.Categories, categoryMoorage),
+		names:    names,
 	}
 }
 

@@ -119,10 +119,27 @@ func (o Object) Condition(kind string) (Condition, bool) {
 	return Condition{}, false
 }
 
-// Present reports whether a condition is about the present spec of the object. A condition without a generation counts
-// as present: older providers do not set it.
+// Present reports whether a condition is about the present spec of the object. If that is not known, see
+// [Object.Dated], it counts as present.
 func (o Object) Present(c Condition) bool {
-	return c.ObservedGeneration == 0 || c.ObservedGeneration >= o.GetGeneration()
+	observed := o.observed(c)
+
+	return observed == 0 || observed >= o.GetGeneration()
+}
+
+// Dated reports whether it is known which spec a condition is about. Some providers do not say for which generation they
+// set it; then it is known only of an object whose spec has never changed.
+func (o Object) Dated(c Condition) bool { return o.observed(c) != 0 || o.GetGeneration() <= 1 }
+
+// observed returns the generation for which a condition was set, or the status as a whole, or 0.
+func (o Object) observed(c Condition) int64 {
+	if c.ObservedGeneration != 0 {
+		return c.ObservedGeneration
+	}
+
+	generation, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+
+	return generation
 }
 
 // Drift returns the differences that the status lists. The values of sensitive fields are removed.
