@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -207,42 +209,60 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 	return c.joined(append(failed, errs...))
 }
 
-// applyAll changes objects, and returns a result for each of them. After an interrupt it returns one error for all that
-// are left.
+// applyAll changes objects, several at the same time, and returns a result for each of them. After an interrupt it
+// returns one error for all that are left.
 func (c *console) applyAll(ctx context.Context, s *session, what change, found []item) ([]changed, []error) {
 	var (
-		results = []changed{}
-		failed  []error
-		left    []object.Reference
+		results = make([]changed, len(found))
+		errs    = make([]error, len(found))
+		next    atomic.Int64
+		running sync.WaitGroup
 	)
 
-	for _, it := range found {
-		of := it.object.Reference()
+	shown := c.progress(what.verb, len(found))
+	defer shown.end()
 
-		result, err := c.apply(ctx, s, what, it)
+	for range min(max(1, c.workers), len(found)) {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(found); i = int(next.Add(1)) - 1 {
+				results[i].Reference = found[i].object.Reference()
 
-		switch {
-		case err != nil && ctx.Err() != nil:
-			left = append(left, of)
-			results = append(results, changed{Reference: of, Error: errInterrupted.Error()})
-		case err != nil:
-			failed = append(failed, err)
-			results = append(results, changed{Reference: of, Error: text.Line(err.Error())})
-		default:
-			results = append(results, changed{Reference: of, Result: result})
+				if results[i].Result, errs[i] = c.apply(ctx, s, what, found[i]); errs[i] == nil && !c.json() {
+					c.say("%s %s", c.name(found[i].object, found[i].kind), results[i].Result)
+				}
 
-			if !c.json() {
-				c.say("%s %s", c.name(it.object, it.kind), result)
+				shown.step()
 			}
+		})
+	}
+
+	running.Wait()
+
+	return results, c.failures(ctx, results, errs)
+}
+
+// failures returns the errors of the results, and one for all that are left after an interrupt.
+func (c *console) failures(ctx context.Context, results []changed, errs []error) (failed []error) {
+	var left []object.Reference
+
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			left = append(left, results[i].Reference)
+			results[i].Error = errInterrupted.Error()
+		default:
+			failed = append(failed, err)
+			results[i].Error = text.Line(err.Error())
 		}
 	}
 
 	if len(left) > 0 {
 		failed = append(failed, fmt.Errorf("%w: %d of %s may be unchanged (%s)", errInterrupted, len(left),
-			count(len(found)), names(left)))
+			count(len(results)), names(left)))
 	}
 
-	return results, failed
+	return failed
 }
 
 // attempts is how often a step is chosen anew for an object that changes meanwhile.

@@ -97,7 +97,7 @@ func (a *Access) Connect() (*Cluster, error) {
 	}
 
 	cfg.UserAgent = "kubectl-moorage"
-	cfg.QPS, cfg.Burst = 50, 300 // as kubectl
+	cfg.QPS = -1 // the API server limits its clients (priority and fairness), and callers the requests at the same time
 	cfg.WarningHandler = rest.NoWarnings{}
 
 	watching := rest.CopyConfig(cfg)
