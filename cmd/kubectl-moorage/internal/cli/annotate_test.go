@@ -15,7 +15,10 @@ const (
 )
 
 func TestChanges(t *testing.T) {
-	paused := set("true", "metadata", "annotations", keyPaused)
+	paused := func(o map[string]any) {
+		set("true", "metadata", "annotations", keyPaused)(o)
+		with("Synced", "False", "ReconcilePaused", "")(o)
+	}
 	theirs := func(o map[string]any) {
 		set("true", "metadata", "annotations", "crossplane.io/paused")(o)
 		with("Synced", "False", "ReconcilePaused", "paused by the annotation crossplane.io/paused: to resume, remove it")(o)
@@ -268,11 +271,11 @@ func TestInterruptEndsTheChange(t *testing.T) {
 
 	var out, stderr strings.Builder
 
-	code := run(ctx, []string{"pause", "streams", "--all", "--yes", "--kubeconfig", s.kubeconfig},
+	code := run(ctx, []string{"reconcile", "streams", "--all", "--yes", "--kubeconfig", s.kubeconfig},
 		&console{in: strings.NewReader(""), out: &out, err: &stderr, now: time.Now, limit: limit})
 	want := "kubectl moorage: interrupted: 3 of 4 objects may be unchanged (stream/b, stream/c, stream/d)\n"
 
-	if code != 1 || out.String() != "stream/a paused\n" || stderr.String() != want {
+	if code != 1 || out.String() != "stream/a reconcile requested\n" || stderr.String() != want {
 		t.Errorf("exit code %d, want\n%s, got\n%s%s", code, want, &out, &stderr)
 	}
 }

@@ -51,6 +51,7 @@ type server struct {
 	expire     bool         // it ends them as expired
 	page       int          // objects in a response of a list; 0: all
 	drop       bool         // annotations are not stored
+	deaf       bool         // no provider pauses objects
 
 	away    atomic.Bool  // a proxy says that the API server is away
 	refused atomic.Int32 // how often it did
@@ -495,6 +496,12 @@ func (s *server) patch(w http.ResponseWriter, r *http.Request, resource, namespa
 	s.store(resource, u, "")
 	s.patches[resource+"|"+namespace+"|"+name] = string(body)
 	reply(w, u)
+
+	if annotations[keyPaused] == "true" && !s.deaf {
+		u = u.DeepCopy()
+		with("Synced", "False", "ReconcilePaused", "")(u.Object)
+		s.store(resource, u, "")
+	}
 	s.mu.Unlock()
 
 	if s.patched != nil {

@@ -199,6 +199,13 @@ func (o Object) Paused() string {
 	return ""
 }
 
+// PauseConfirmed reports whether the provider says that the object is paused.
+func (o Object) PauseConfirmed() bool {
+	synced, _ := o.Condition(reasons.TypeSynced)
+
+	return synced.Reason == reasons.ReasonReconcilePaused
+}
+
 // ByPolicies is what pauses an object without an annotation.
 const ByPolicies = "the empty list spec.managementPolicies"
 
