@@ -92,13 +92,9 @@ func (c *console) candidates(ctx context.Context, kind []string) (out []string) 
 		return nil
 	}
 
-	objects, _, err := s.List(ctx, cluster.Selection{Kind: k, Namespace: s.Namespace})
+	out, err = s.Names(ctx, cluster.Selection{Kind: k, Namespace: s.Namespace})
 	if err != nil {
 		return nil
-	}
-
-	for _, o := range objects {
-		out = append(out, o.GetName())
 	}
 
 	return out

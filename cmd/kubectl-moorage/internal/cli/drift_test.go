@@ -108,8 +108,8 @@ func TestDriftVariants(t *testing.T) {
 		},
 		"NotTold": {
 			"a provider of another library may not have the condition", func(s *server) {
-				s.add("streams.nats.example.org", stream("orders", without("UpToDate")))
-				s.add("streams.nats.example.org", stream("logs", without("UpToDate")))
+				s.add("streams.nats.example.org", stream("orders", withoutUpToDate))
+				s.add("streams.nats.example.org", stream("logs", withoutUpToDate))
 				s.add("streams.nats.example.org", stream("well"))
 			}, nil, 1, []string{"kubectl moorage: cannot judge 2 objects (stream/logs, stream/orders): the provider does " +
 				"not say whether they differ (no condition UpToDate)\n"},

@@ -402,8 +402,19 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, resource, namespac
 		items, next = items[:s.page], strconv.Itoa(begin+s.page)
 	}
 
+	kind, version := "List", "v1"
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+		kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+
+		for i, u := range items {
+			items[i] = &unstructured.Unstructured{Object: map[string]any{
+				"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": u.Object["metadata"],
+			}}
+		}
+	}
+
 	reply(w, map[string]any{
-		"kind": "List", "apiVersion": "v1", "items": items,
+		"kind": kind, "apiVersion": version, "items": items,
 		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version), "continue": next},
 	})
 }

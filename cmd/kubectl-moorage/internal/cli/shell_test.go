@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +30,27 @@ func runCompletion(t *testing.T, args ...string) string {
 	}
 
 	return out.String()
+}
+
+// TestCompletionReadsNames checks that a completion does not read whole objects.
+func TestCompletionReadsNames(t *testing.T) {
+	var accepted atomic.Value
+
+	s := newServer(t)
+	s.page = 1
+	s.add("streams.nats.example.org", stream("orders"))
+	s.add("streams.nats.example.org", stream("logs"))
+	s.before = func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/streams") {
+			accepted.Store(r.Header.Get("Accept"))
+		}
+	}
+
+	got := runCompletion(t, "__complete", "why", "stream", "--kubeconfig", s.kubeconfig, "")
+	if !strings.HasPrefix(got, "logs\norders\n") || !strings.Contains(fmt.Sprint(accepted.Load()),
+		"as=PartialObjectMetadataList") {
+		t.Errorf("%v was accepted, and the proposals are\n%s", accepted.Load(), got)
+	}
 }
 
 // TestAmbiguousKind checks that a name of two kinds is answered by the choices, and that completion and printed commands

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -92,12 +93,12 @@ func TestWait(t *testing.T) {
 			"ready and up to date", stream("orders"), nil, []string{"--for", "applied"}, 0, "stream/orders is applied\n",
 		},
 		"AppliedWithoutCondition": {
-			"a provider of another library may not have the condition", stream("orders", without("UpToDate")), nil,
+			"a provider of another library may not have the condition", stream("orders", withoutUpToDate), nil,
 			[]string{"--for", "applied", "--timeout", "1h"}, 1, "kubectl moorage: it is not known whether stream/orders is " +
 				"applied: its provider does not say whether the external resource is as the spec says (no condition UpToDate)\n",
 		},
 		"NotAppliedWithoutCondition": {
-			"a condition that is not True says enough", stream("orders", without("UpToDate"), creating), nil,
+			"a condition that is not True says enough", stream("orders", withoutUpToDate, creating), nil,
 			[]string{"--for", "applied", "--timeout", "0"}, 2, "stream/orders is not applied: Synced is False",
 		},
 		"AppliedUndated": {
@@ -182,7 +183,7 @@ func undated(o map[string]any) {
 // TestWaitOfCategory checks that a kind of this library is known to have UpToDate only after a difference.
 func TestWaitOfCategory(t *testing.T) {
 	s := newServer(t)
-	s.add("disks.disk.example.org", disk("d", without("UpToDate")))
+	s.add("disks.disk.example.org", disk("d", withoutUpToDate))
 
 	if got := s.run("", "wait", "disk/d", "--for", "applied"); got.code != 0 || got.out != "disk/d is applied\n" {
 		t.Errorf("got %+v", got)
@@ -193,15 +194,11 @@ func TestWaitOfCategory(t *testing.T) {
 	}
 }
 
-// without removes a condition.
-func without(kind string) func(map[string]any) {
-	return func(o map[string]any) {
-		with(kind, "", "", "")(o)
-
-		status := o["status"].(map[string]any)
-		all := status["conditions"].([]any)
-		status["conditions"] = all[:len(all)-1]
-	}
+// withoutUpToDate removes the condition UpToDate.
+func withoutUpToDate(o map[string]any) {
+	all, _, _ := unstructured.NestedSlice(o, "status", "conditions")
+	all = slices.DeleteFunc(all, func(c any) bool { return c.(map[string]any)["type"] == "UpToDate" })
+	set(all, "status", "conditions")(o)
 }
 
 // TestWaitForSeveral checks that objects are watched at the same time: one that cannot be ready ends the wait for all.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
@@ -111,6 +112,32 @@ func (c *Cluster) Pages(ctx context.Context, s Selection, to func([]object.Objec
 
 		if options.Continue = list.GetContinue(); options.Continue == "" {
 			return list.GetResourceVersion(), nil
+		}
+	}
+}
+
+// Names returns the names of the selected objects. It reads nothing else of them.
+func (c *Cluster) Names(ctx context.Context, s Selection) (names []string, err error) {
+	from := metadata.ResourceInterface(c.names.Resource(s.Kind.Resource))
+	if s.Kind.Namespaced && s.Namespace != "" {
+		from = c.names.Resource(s.Kind.Resource).Namespace(s.Namespace)
+	}
+
+	options := s.options()
+	options.Limit = page
+
+	for {
+		list, err := from.List(ctx, options)
+		if err != nil {
+			return nil, c.fault(ctx, s.listed(err), err)
+		}
+
+		for i := range list.Items {
+			names = append(names, list.Items[i].GetName())
+		}
+
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return names, nil
 		}
 	}
 }
