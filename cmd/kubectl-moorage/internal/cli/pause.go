@@ -37,7 +37,7 @@ kubectl moorage pause stream/orders
 # All streams of the namespace with a label
 kubectl moorage pause streams -l app=web`)
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Second,
-		"How long to wait for the providers. Zero does not wait, and a negative duration waits without end.")
+		"How long to wait for the next provider to say so. Zero does not wait, and a negative duration waits without end.")
 
 	return cmd
 }
@@ -60,39 +60,26 @@ func pause(o object.Object) (step, error) {
 // awaitPauses waits until providers say of objects that they are paused, and returns why that is not known of others.
 func (c *console) awaitPauses(ctx context.Context, s *session, selections []cluster.Selection, found []item,
 	results []changed, timeout time.Duration,
-) []error {
-	limited, cancel := c.limit(ctx, timeout)
-	defer cancel()
-
-	if timeout == 0 {
-		cancel()
-	}
-
+) (failed []error) {
 	var running sync.WaitGroup
 
-	waiters, errs := make([]*pauseWaiter, len(selections)), make([]error, len(selections))
+	shown := c.progress("paused", len(found))
+	waiters := make([]*pauseWaiter, len(selections))
+
 	for i, where := range selections {
-		w := &pauseWaiter{c: c, pending: map[types.NamespacedName]int{}, found: found, results: results}
+		w := newPauseWaiter(c, where, found, results, shown)
 		waiters[i] = w
 
-		for j, it := range found {
-			if results[j].Result == pauseRequested && it.kind.Resource == where.Kind.Resource &&
-				(where.Name == "" || where.Name == it.object.GetName()) {
-				w.pending[keyOf(it.object)] = j
-			}
-		}
-
 		if len(w.pending) > 0 && timeout != 0 {
-			running.Go(func() { errs[i] = s.Follow(limited, where, w) })
+			running.Go(func() { w.await(ctx, s, timeout) })
 		}
 	}
 
 	running.Wait()
+	shown.end()
 
-	var failed []error
-
-	for i, w := range waiters {
-		if err := w.unconfirmed(ctx, errs[i], timeout); err != nil {
+	for _, w := range waiters {
+		if err := w.unconfirmed(ctx, timeout); err != nil {
 			failed = append(failed, err)
 		}
 	}
@@ -103,9 +90,51 @@ func (c *console) awaitPauses(ctx context.Context, s *session, selections []clus
 // A pauseWaiter follows objects until the provider says of each that it is paused.
 type pauseWaiter struct {
 	c       *console
-	pending map[types.NamespacedName]int // the index in found and in results
+	where   cluster.Selection
 	found   []item
 	results []changed
+	shown   *progress
+
+	pending map[types.NamespacedName]int // the index in found and in results
+	err     error                        // of the last Follow
+}
+
+// newPauseWaiter returns a waiter for the objects of a selection whose pause was requested.
+func newPauseWaiter(c *console, where cluster.Selection, found []item, results []changed, shown *progress) *pauseWaiter {
+	w := &pauseWaiter{
+		c: c, where: where, found: found, results: results, shown: shown, pending: map[types.NamespacedName]int{},
+	}
+
+	for i, it := range found {
+		if results[i].Result == pauseRequested && it.kind.Resource == where.Kind.Resource &&
+			(where.Name == "" || where.Name == it.object.GetName()) {
+			w.pending[keyOf(it.object)] = i
+		}
+	}
+
+	return w
+}
+
+// await waits until all objects are paused, or none was for a time: a provider may be busy with many objects.
+func (w *pauseWaiter) await(ctx context.Context, s *session, timeout time.Duration) {
+	for left := len(w.pending) + 1; left > len(w.pending); {
+		left = len(w.pending)
+
+		limited, cancel := w.c.limit(ctx, timeout)
+		w.err = s.Follow(limited, w.where, w)
+		over := limited.Err() != nil
+
+		cancel()
+
+		var lost *cluster.Lost
+		if over && !errors.As(w.err, &lost) {
+			w.err = nil // the time is over
+		}
+
+		if !over || w.err != nil || ctx.Err() != nil {
+			return
+		}
+	}
 }
 
 // Listed implements cluster.Follower.
@@ -125,19 +154,16 @@ func (w *pauseWaiter) Changed(o object.Object, deleted bool) (bool, error) {
 	if waits && !deleted && o.PauseConfirmed() {
 		delete(w.pending, keyOf(o))
 		w.results[i].Result = pauseConfirmed
+		w.shown.step()
 		w.c.report(w.found[i], pauseConfirmed)
 	}
 
 	return len(w.pending) == 0, nil
 }
 
-// unconfirmed reports the objects that are left, and returns why it is not known whether they are paused, after an end
-// of Follow. It returns no error if nobody was waited for.
-func (w *pauseWaiter) unconfirmed(ctx context.Context, err error, timeout time.Duration) error {
-	if len(w.pending) == 0 {
-		return nil
-	}
-
+// unconfirmed reports the objects that are left, and returns why it is not known whether they are paused. It returns no
+// error if there are none, or nobody was to be waited for.
+func (w *pauseWaiter) unconfirmed(ctx context.Context, timeout time.Duration) error {
 	var left []object.Reference
 
 	for _, i := range slices.Sorted(maps.Values(w.pending)) {
@@ -146,15 +172,14 @@ func (w *pauseWaiter) unconfirmed(ctx context.Context, err error, timeout time.D
 		left = append(left, w.results[i].Reference)
 	}
 
-	var lost *cluster.Lost
+	err := w.err
 
 	switch {
-	case timeout == 0:
+	case len(left) == 0, timeout == 0:
 		return nil
 	case ctx.Err() != nil:
 		err = errInterrupted
-	case errors.As(err, &lost), err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
-	default:
+	case err == nil:
 		err = fmt.Errorf("no provider has said so within %s (--timeout): it may be stopped or busy, or not know the "+
 			"annotation %s", timeout, reasons.AnnotationKeyReconciliationPaused)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -83,6 +84,41 @@ func TestPauseOfSeveral(t *testing.T) {
 	got := runLimited(t, "", limit, "pause", "streams", "--all", "-y", "--kubeconfig", s.kubeconfig)
 	if want := (result{0, "stream/b paused\nstream/a paused\n", ""}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// TestPauseOfABusyProvider checks that the command waits on while objects are confirmed.
+func TestPauseOfABusyProvider(t *testing.T) {
+	s := newServer(t)
+	s.deaf = true
+	s.add("streams.nats.example.org", stream("a"))
+	s.add("streams.nats.example.org", stream("b"))
+	s.add("streams.nats.example.org", stream("c"))
+
+	var rounds atomic.Int32
+
+	// In each of the first two rounds, one object is confirmed. The third one ends the wait.
+	limit := func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		round := rounds.Add(1)
+
+		go func() {
+			if round < 3 {
+				name := string("ab"[round-1])
+				s.add("streams.nats.example.org", stream(name, with("Synced", "False", "ReconcilePaused", "")))
+			}
+
+			s.awaitWatch(ctx, int(round))
+			cancel()
+		}()
+
+		return ctx, cancel
+	}
+
+	got := runLimited(t, "", limit, "pause", "streams", "--all", "-y", "--kubeconfig", s.kubeconfig)
+	if want := "stream/a paused\nstream/b paused\nstream/c pause requested\n"; got.out != want || got.code != 1 ||
+		!strings.Contains(got.err, "cannot confirm the pause of 1 object (stream/c)") {
+		t.Errorf("got %+v, want %s", got, want)
 	}
 }
 
