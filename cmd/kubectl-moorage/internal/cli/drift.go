@@ -156,9 +156,9 @@ func differ(objects []object.Reference) string {
 	return "they differ"
 }
 
-// judge adds an object to the list if it differs, or nobody can tell.
+// judge adds an object to the list if it differs, or if that is not known.
 func (l *driftList) judge(it item) {
-	condition, told := it.object.Condition(reasons.TypeUpToDate)
+	condition, has := it.object.Condition(reasons.TypeUpToDate)
 	synced, _ := it.object.Condition(reasons.TypeSynced)
 	well := synced.True() && it.object.Present(synced)
 	l.looked++
@@ -172,9 +172,9 @@ func (l *driftList) judge(it item) {
 		})
 
 		return
-	case condition.True() && it.object.Present(condition), !told && well && it.kind.Complete:
+	case condition.True() && it.object.Present(condition), !has && well && it.kind.Complete:
 		return
-	case !told && well:
+	case !has && well:
 		l.untold = append(l.untold, it.object.Reference())
 	default:
 		l.why = cmp.Or(l.why, it.command("why"))

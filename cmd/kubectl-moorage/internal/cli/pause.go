@@ -100,7 +100,9 @@ type pauseWaiter struct {
 }
 
 // newPauseWaiter returns a waiter for the objects of a selection whose pause was requested.
-func newPauseWaiter(c *console, where cluster.Selection, found []item, results []changed, shown *progress) *pauseWaiter {
+func newPauseWaiter(c *console, where cluster.Selection, found []item, results []changed,
+	shown *progress,
+) *pauseWaiter {
 	w := &pauseWaiter{
 		c: c, where: where, found: found, results: results, shown: shown, pending: map[types.NamespacedName]int{},
 	}
@@ -150,8 +152,8 @@ func (w *pauseWaiter) Listed(objects []object.Object) (bool, error) {
 
 // Changed implements cluster.Follower. An object that is deleted meanwhile stays unconfirmed.
 func (w *pauseWaiter) Changed(o object.Object, deleted bool) (bool, error) {
-	i, waits := w.pending[keyOf(o)]
-	if waits && !deleted && o.PauseConfirmed() {
+	i, pending := w.pending[keyOf(o)]
+	if pending && !deleted && o.PauseConfirmed() {
 		delete(w.pending, keyOf(o))
 		w.results[i].Result = pauseConfirmed
 		w.shown.step()
@@ -162,7 +164,7 @@ func (w *pauseWaiter) Changed(o object.Object, deleted bool) (bool, error) {
 }
 
 // unconfirmed reports the objects that are left, and returns why it is not known whether they are paused. It returns no
-// error if there are none, or nobody was to be waited for.
+// error if there are none, or the timeout is zero.
 func (w *pauseWaiter) unconfirmed(ctx context.Context, timeout time.Duration) error {
 	var left []object.Reference
 

@@ -10,8 +10,8 @@ import (
 
 // TestPauseIsConfirmed checks that a pause is one only if the provider says so.
 func TestPauseIsConfirmed(t *testing.T) {
-	const unknown = "kubectl moorage: cannot confirm the pause of 1 object (stream/orders): it is not known whether it is " +
-		"paused: "
+	const unknown = "kubectl moorage: cannot confirm the pause of 1 object (stream/orders): it is not known whether it " +
+		"is paused: "
 
 	annotated := set("true", "metadata", "annotations", keyPaused)
 

@@ -53,8 +53,8 @@ func TestCompletionReadsNames(t *testing.T) {
 	}
 }
 
-// TestAmbiguousKind checks that a name of two kinds is answered by the choices, and that completion and printed commands
-// use the names that work.
+// TestAmbiguousKind checks that a name of two kinds is answered by the choices, and that completion and printed
+// commands use the names that work.
 func TestAmbiguousKind(t *testing.T) {
 	s := newServer(t)
 	for i := range s.resources {
@@ -70,7 +70,9 @@ func TestAmbiguousKind(t *testing.T) {
 		`"stream" is the name of several kinds: write streams.nats.example.org or streams.other.example.org`)
 
 	got := s.run("", "wait", "streams.nats.example.org/orders", "--timeout", "1h")
-	if want := "What to do: kubectl moorage resume stream.nats.example.org/orders -n sea\n"; !strings.Contains(got.err, want) {
+	want := "What to do: kubectl moorage resume stream.nats.example.org/orders -n sea\n"
+
+	if !strings.Contains(got.err, want) {
 		t.Errorf("there is no %q in %+v", want, got)
 	}
 

@@ -97,8 +97,8 @@ func conditionOf(part any) (Condition, bool) {
 
 	generation, _ := fields["observedGeneration"].(int64)
 	c := Condition{
-		Type: line("type"), Status: metav1.ConditionStatus(line("status")), Reason: line("reason"), Message: line("message"),
-		ObservedGeneration: generation,
+		Type: line("type"), Status: metav1.ConditionStatus(line("status")), Reason: line("reason"),
+		Message: line("message"), ObservedGeneration: generation,
 	}
 
 	if at, err := time.Parse(time.RFC3339, line("lastTransitionTime")); err == nil {
@@ -127,8 +127,8 @@ func (o Object) Present(c Condition) bool {
 	return observed == 0 || observed >= o.GetGeneration()
 }
 
-// Dated reports whether it is known which spec a condition is about. Some providers do not say for which generation they
-// set it; then it is known only of an object whose spec has never changed.
+// Dated reports whether it is known which spec a condition is about. Some providers do not say for which generation
+// they set it; then it is known only of an object whose spec has never changed.
 func (o Object) Dated(c Condition) bool { return o.observed(c) != 0 || o.GetGeneration() <= 1 }
 
 // observed returns the generation for which a condition was set, or the status as a whole, or 0.

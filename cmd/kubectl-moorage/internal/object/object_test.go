@@ -90,7 +90,8 @@ func TestBrokenTimestamp(t *testing.T) {
 	}}}})
 
 	got := o.Conditions()
-	if len(got) != 2 || got[0].Reason != "Creating" || got[0].ObservedGeneration != 3 || got[0].LastTransitionTime.IsZero() ||
+	if len(got) != 2 || got[0].Reason != "Creating" || got[0].ObservedGeneration != 3 ||
+		got[0].LastTransitionTime.IsZero() ||
 		!got[1].True() || !got[1].LastTransitionTime.IsZero() {
 		t.Errorf("the conditions are %+v", got)
 	}

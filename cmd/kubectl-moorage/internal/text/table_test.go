@@ -61,7 +61,8 @@ func TestTableOfLongCells(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if got := out.String(); len(got) > 20_000 || !strings.HasPrefix(got, "NAME    VALUE   MESSAGE\na       "+long+"   after\n") ||
+	want := "NAME    VALUE   MESSAGE\na       " + long + "   after\n"
+	if got := out.String(); len(got) > 20_000 || !strings.HasPrefix(got, want) ||
 		!strings.HasSuffix(got, "\ngröße   1       m\n") {
 		t.Errorf("%d bytes: %.60s ... %s", len(got), got, got[len(got)-60:])
 	}
