@@ -44,7 +44,8 @@ The command watches the objects. It ends at once, with the reason, if an object 
 for a change by a user, because waiting does not help then. After a correction outside the spec, run
 "kubectl moorage why" first: then the provider has looked again.
 
-The exit code is 2 if the state is not reached.`,
+The exit code is 2 if the state is not reached, and 1 if that is not known: the API server is away, or
+the provider does not say it.`,
 		Example: example(`
 # Until a stream can be used
 kubectl moorage wait stream/orders
