@@ -67,9 +67,10 @@ func (c *console) awaitPauses(ctx context.Context, s *session, selections []clus
 	waiters := make([]*pauseWaiter, len(selections))
 
 	for i, where := range selections {
-		w := newPauseWaiter(c, where, found, results, shown)
-		waiters[i] = w
+		waiters[i] = newPauseWaiter(c, where, found, results, shown)
+	}
 
+	for _, w := range waiters { // they have read the results, which they change
 		if len(w.pending) > 0 && timeout != 0 {
 			running.Go(func() { w.await(ctx, s, timeout) })
 		}
