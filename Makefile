@@ -41,7 +41,8 @@ help: ## List the targets
 demo: devcluster ## Watch a provider create, correct and delete real streams (ONCE=1: end after the tour)
 	@echo "Compiling the provider; the first time takes about two minutes."
 	@go -C $(PROVIDER) build -v -o $(CURDIR)/bin/ . $(progress)
-	@cd $(PROVIDER) && $(CURDIR)/bin/provider-nats dev --tour $(if $(ONCE),--once)
+	@go -C cmd/kubectl-moorage build -o $(CURDIR)/bin/ .
+	@cd $(PROVIDER) && $(CURDIR)/bin/provider-nats dev --tour --kubectl-moorage $(CURDIR)/bin/kubectl-moorage $(if $(ONCE),--once)
 
 .PHONY: demo-postgres
 demo-postgres: devcluster ## Watch a provider manage databases, roles and passwords of a real PostgreSQL server (ONCE=1: end after the tour)

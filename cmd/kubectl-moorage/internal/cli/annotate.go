@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,8 @@ type change struct {
 	done   string // such as paused
 	short  string // what the list of commands says
 	values func(o object.Object) (step, error)
+
+	await *time.Duration // how long to wait until providers confirm the change; nil: they need not
 }
 
 // A step changes the annotations of one object.
@@ -34,21 +38,12 @@ type step struct {
 	note    string                      // for the user
 }
 
-func (c *console) pauseCommand() *cobra.Command {
-	what := change{"pause", "paused", "Pause objects", pause}
-
-	return c.changing(what, `Pause objects: until they are resumed, their providers do nothing for them, not even when they
-are deleted. The external resources stay as they are, and changes of the spec wait.`, `
-# One object
-kubectl moorage pause stream/orders
-# All streams of the namespace with a label
-kubectl moorage pause streams -l app=web`)
-}
-
 func (c *console) resumeCommand() *cobra.Command {
-	what := change{"resume", "resumed", "Resume objects that were paused", resume}
+	what := change{
+		verb: "resume", done: "resumed", short: "Resume objects that were paused", values: resume,
+	}
 
-	return c.changing(what, `Resume objects that were paused.`, `
+	return c.changing(&what, `Resume objects that were paused.`, `
 # One object
 kubectl moorage resume stream/orders
 # All objects of a kind in the namespace, without a question
@@ -56,9 +51,11 @@ kubectl moorage resume streams --all --yes`)
 }
 
 func (c *console) reconcileCommand() *cobra.Command {
-	what := change{"reconcile", "reconcile requested", "Request a reconcile of objects now", c.reconcile}
+	what := change{
+		verb: "reconcile", done: "reconcile requested", short: "Request a reconcile of objects now", values: c.reconcile,
+	}
 
-	return c.changing(what, `Request a reconcile of objects now, instead of at the end of their poll interval. The command
+	return c.changing(&what, `Request a reconcile of objects now, instead of at the end of their poll interval. The command
 does not wait for it: "kubectl moorage why" does, and shows the answer.`, `
 # One object
 kubectl moorage reconcile stream/orders
@@ -67,7 +64,7 @@ kubectl moorage reconcile streams -A --all --yes`)
 }
 
 // changing returns a command that annotates objects.
-func (c *console) changing(what change, long, examples string) *cobra.Command {
+func (c *console) changing(what *change, long, examples string) *cobra.Command {
 	var all, yes bool
 
 	cmd := &cobra.Command{
@@ -90,7 +87,7 @@ func (c *console) changing(what change, long, examples string) *cobra.Command {
 				return fmt.Errorf("name objects of %s, or use -l or --all", text.Line(args[0]))
 			}
 
-			return c.change(cmd.Context(), what, targets, yes)
+			return c.change(cmd.Context(), *what, targets, yes)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "All objects of the kind.")
@@ -99,17 +96,6 @@ func (c *console) changing(what change, long, examples string) *cobra.Command {
 	c.addOutput(cmd, formatJSON, formatWide)
 
 	return cmd
-}
-
-// pause returns the step that pauses an object.
-func pause(o object.Object) (step, error) {
-	if o.GetAnnotations()[reasons.AnnotationKeyReconciliationPaused] == "true" {
-		return step{result: "already paused"}, nil
-	}
-
-	value := "true"
-
-	return step{values: map[string]*string{reasons.AnnotationKeyReconciliationPaused: &value}}, nil
 }
 
 // resume returns the step that resumes an object. If another runtime pauses the object by its annotation, or may do so
@@ -197,6 +183,9 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 	}
 
 	results, errs := c.applyAll(ctx, s, what, found)
+	if what.await != nil && ctx.Err() == nil {
+		errs = append(errs, c.awaitPauses(ctx, s, selections, found, results, *what.await)...)
+	}
 
 	if c.json() {
 		if err := c.writeJSON(map[string]any{"apiVersion": apiVersion, "kind": "ChangeList", "items": results}); err != nil {
@@ -207,42 +196,68 @@ func (c *console) change(ctx context.Context, what change, targets []target, yes
 	return c.joined(append(failed, errs...))
 }
 
-// applyAll changes objects, and returns a result for each of them. After an interrupt it returns one error for all that
-// are left.
+// applyAll changes objects, several at the same time, and returns a result for each of them. After an interrupt it
+// returns one error for all that are left.
 func (c *console) applyAll(ctx context.Context, s *session, what change, found []item) ([]changed, []error) {
 	var (
-		results = []changed{}
-		failed  []error
-		left    []object.Reference
+		results = make([]changed, len(found))
+		errs    = make([]error, len(found))
+		next    atomic.Int64
+		running sync.WaitGroup
 	)
 
-	for _, it := range found {
-		of := it.object.Reference()
+	shown := c.progress(what.verb, len(found))
+	defer shown.end()
 
-		result, err := c.apply(ctx, s, what, it)
+	for range min(max(1, c.workers), len(found)) {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(found); i = int(next.Add(1)) - 1 {
+				results[i].Reference = found[i].object.Reference()
 
-		switch {
-		case err != nil && ctx.Err() != nil:
-			left = append(left, of)
-			results = append(results, changed{Reference: of, Error: errInterrupted.Error()})
-		case err != nil:
-			failed = append(failed, err)
-			results = append(results, changed{Reference: of, Error: text.Line(err.Error())})
-		default:
-			results = append(results, changed{Reference: of, Result: result})
+				results[i].Result, errs[i] = c.apply(ctx, s, what, found[i])
+				if errs[i] == nil && (what.await == nil || results[i].Result != what.done) {
+					c.report(found[i], results[i].Result)
+				}
 
-			if !c.json() {
-				c.say("%s %s", c.name(it.object, it.kind), result)
+				shown.step()
 			}
+		})
+	}
+
+	running.Wait()
+
+	return results, c.failures(ctx, results, errs)
+}
+
+// report writes what became of an object.
+func (c *console) report(it item, result string) {
+	if !c.json() {
+		c.say("%s %s", c.name(it.object, it.kind), result)
+	}
+}
+
+// failures returns the errors of the results, and one for all that are left after an interrupt.
+func (c *console) failures(ctx context.Context, results []changed, errs []error) (failed []error) {
+	var left []object.Reference
+
+	for i, err := range errs {
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			left = append(left, results[i].Reference)
+			results[i].Error = errInterrupted.Error()
+		default:
+			failed = append(failed, err)
+			results[i].Error = text.Line(err.Error())
 		}
 	}
 
 	if len(left) > 0 {
 		failed = append(failed, fmt.Errorf("%w: %d of %s may be unchanged (%s)", errInterrupted, len(left),
-			count(len(found)), names(left)))
+			count(len(results)), names(left)))
 	}
 
-	return results, failed
+	return failed
 }
 
 // attempts is how often a step is chosen anew for an object that changes meanwhile.

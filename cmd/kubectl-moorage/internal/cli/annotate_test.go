@@ -15,7 +15,10 @@ const (
 )
 
 func TestChanges(t *testing.T) {
-	paused := set("true", "metadata", "annotations", keyPaused)
+	paused := func(o map[string]any) {
+		set("true", "metadata", "annotations", keyPaused)(o)
+		with("Synced", "False", "ReconcilePaused", "")(o)
+	}
 	theirs := func(o map[string]any) {
 		set("true", "metadata", "annotations", "crossplane.io/paused")(o)
 		with("Synced", "False", "ReconcilePaused", "paused by the annotation crossplane.io/paused: to resume, remove it")(o)
@@ -268,37 +271,45 @@ func TestInterruptEndsTheChange(t *testing.T) {
 
 	var out, stderr strings.Builder
 
-	code := run(ctx, []string{"pause", "streams", "--all", "--yes", "--kubeconfig", s.kubeconfig},
+	code := run(ctx, []string{"reconcile", "streams", "--all", "--yes", "--kubeconfig", s.kubeconfig},
 		&console{in: strings.NewReader(""), out: &out, err: &stderr, now: time.Now, limit: limit})
 	want := "kubectl moorage: interrupted: 3 of 4 objects may be unchanged (stream/b, stream/c, stream/d)\n"
 
-	if code != 1 || out.String() != "stream/a paused\n" || stderr.String() != want {
+	if code != 1 || out.String() != "stream/a reconcile requested\n" || stderr.String() != want {
 		t.Errorf("exit code %d, want\n%s, got\n%s%s", code, want, &out, &stderr)
 	}
 }
 
 // TestInterruptEndsTheQuestion checks that a question is not waited for after an interrupt.
 func TestInterruptEndsTheQuestion(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-
 	s := newServer(t)
 	s.add("streams.nats.example.org", stream("orders"))
 
-	in := interruptedInput{interrupt, make(chan struct{})}
-	t.Cleanup(func() { close(in.end) })
-
-	var out, stderr strings.Builder
-
-	code := run(ctx, []string{"pause", "streams", "--all", "--kubeconfig", s.kubeconfig},
-		&console{in: in, out: &out, err: &stderr, now: time.Now, limit: limit})
-
-	if code != 1 || !strings.Contains(stderr.String(), "kubectl moorage: interrupted: nothing was changed\n") {
-		t.Errorf("exit code %d, got\n%s%s", code, &out, &stderr)
+	got := s.runInterrupted("pause", "streams", "--all")
+	if got.code != 1 || !strings.Contains(got.err, "kubectl moorage: interrupted: nothing was changed\n") {
+		t.Errorf("got %+v", got)
 	}
 
 	if value, found := s.annotation(keyPaused); found {
 		t.Errorf("%s is %q", keyPaused, value)
 	}
+}
+
+// runInterrupted runs a command that a user interrupts instead of answering it.
+func (s *server) runInterrupted(args ...string) result {
+	s.Helper()
+
+	ctx, interrupt := context.WithCancel(s.Context())
+	in := interruptedInput{interrupt, make(chan struct{})}
+
+	s.Cleanup(func() { close(in.end) })
+
+	var out, stderr strings.Builder
+
+	code := run(ctx, append(args, "--kubeconfig", s.kubeconfig),
+		&console{in: in, out: &out, err: &stderr, now: time.Now, limit: limit})
+
+	return result{code: code, out: out.String(), err: stderr.String()}
 }
 
 // An interruptedInput is an input without an answer, whose user interrupts the command.

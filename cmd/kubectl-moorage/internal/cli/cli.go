@@ -36,8 +36,11 @@ type console struct {
 	now      func() time.Time
 	limit    func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 	flags    common
+	workers  int  // how many objects are changed at the same time; 0: one
+	terminal bool // err is a terminal
 
-	mu sync.Mutex // for out and err
+	mu    sync.Mutex // for out, err and drawn
+	drawn bool       // the last line of err is a progress
 }
 
 // common are the flags that most commands have.
@@ -47,19 +50,33 @@ type common struct {
 	output     string
 }
 
+// workers is how many objects are changed at the same time. The API server says if that is too much: a client waits as
+// long as its priority and fairness demands.
+const workers = 8
+
 // Main runs the command that the arguments name. It returns the exit code: 0 for success, 1 if the command failed, and
 // 2 if the answer of the command is no.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return run(ctx, args, &console{in: stdin, out: stdout, err: stderr, now: time.Now, limit: limit})
+	return run(ctx, args, &console{
+		in: stdin, out: stdout, err: stderr, now: time.Now, limit: limit, workers: workers, terminal: terminal(stderr),
+	})
 }
 
 func run(ctx context.Context, args []string, c *console) int {
+	out := &output{to: c.out}
+	c.out = out
+
 	root := newRoot(c)
 	root.SetArgs(args)
 
+	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = out.err // the user does not have the answer
+	}
+
 	var answer no
 
-	switch err := root.ExecuteContext(ctx); {
+	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &answer):
@@ -198,6 +215,7 @@ func (c *console) name(o object.Object, k cluster.Kind) string {
 func (c *console) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.erase()
 
 	fmt.Fprintln(c.err, text.Line(fmt.Sprintf(format, args...)))
 }
@@ -206,6 +224,7 @@ func (c *console) note(format string, args ...any) {
 func (c *console) say(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.erase()
 
 	fmt.Fprintln(c.out, text.Line(fmt.Sprintf(format, args...)))
 }

@@ -76,7 +76,12 @@ func (c *console) candidates(ctx context.Context, kind []string) (out []string) 
 
 	if len(kind) == 0 {
 		for _, k := range s.kinds.Managed() {
-			out = append(out, k.Resource.Resource)
+			name := k.Resource.Resource
+			if !s.kinds.Unique(name) {
+				name = k.String()
+			}
+
+			out = append(out, name)
 		}
 
 		return out
@@ -87,13 +92,9 @@ func (c *console) candidates(ctx context.Context, kind []string) (out []string) 
 		return nil
 	}
 
-	objects, _, err := s.List(ctx, cluster.Selection{Kind: k, Namespace: s.Namespace})
+	out, err = s.Names(ctx, cluster.Selection{Kind: k, Namespace: s.Namespace})
 	if err != nil {
 		return nil
-	}
-
-	for _, o := range objects {
-		out = append(out, o.GetName())
 	}
 
 	return out

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,11 @@ type driftList struct {
 	Unknown []object.Reference `json:"unknown"`
 	// UnreadKinds says which kinds the API server could not list, or is empty.
 	UnreadKinds string `json:"unreadKinds,omitempty"`
+
+	looked int                // objects
+	untold []object.Reference // those of Unknown whose provider does not say whether they differ
+	unread []object.Reference // the others
+	why    string             // the command that explains the first of these
 }
 
 // apiVersion is the version of the JSON output.
@@ -92,12 +98,12 @@ func (c *console) drift(ctx context.Context, args []string) error {
 		return none
 	}
 
-	found, failed := s.find(ctx, selections)
+	list := driftList{APIVersion: apiVersion, Kind: "DriftList", Items: []driftedItem{}, Unknown: []object.Reference{}}
+
+	failed := s.each(ctx, selections, list.judge)
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
-
-	list := judge(found)
 
 	if len(targets) == 0 {
 		list.UnreadKinds = s.kinds.Unread
@@ -116,7 +122,7 @@ func (c *console) drift(ctx context.Context, args []string) error {
 	}
 
 	if !c.json() {
-		c.note("No object differs %s; %s.", c.where(s), count(len(found))+" looked at")
+		c.note("No object differs %s; %s.", c.where(s), count(list.looked)+" looked at")
 	}
 
 	return nil
@@ -128,42 +134,54 @@ func (l driftList) unjudged() (failed []error) {
 		failed = append(failed, errors.New(l.UnreadKinds))
 	}
 
-	if n := len(l.Unknown); n > 0 {
-		differ := "they differ"
-		if n == 1 {
-			differ = "it differs"
-		}
+	if len(l.unread) > 0 {
+		failed = append(failed, fmt.Errorf("cannot judge %s (%s): it is not known whether %s; see %s",
+			count(len(l.unread)), names(l.unread), differ(l.unread), l.why))
+	}
 
-		failed = append(failed, fmt.Errorf("cannot judge %s (%s): it is not known whether %s; kubectl moorage why says why",
-			count(n), names(l.Unknown), differ))
+	if len(l.untold) > 0 {
+		failed = append(failed, fmt.Errorf("cannot judge %s (%s): the provider does not say whether %s (%s)",
+			count(len(l.untold)), names(l.untold), differ(l.untold), untoldDifference))
 	}
 
 	return failed
 }
 
-// judge returns which objects differ.
-func judge(found []item) driftList {
-	list := driftList{APIVersion: apiVersion, Kind: "DriftList", Items: []driftedItem{}, Unknown: []object.Reference{}}
-
-	for _, it := range found {
-		condition, _ := it.object.Condition(reasons.TypeUpToDate)
-		synced, _ := it.object.Condition(reasons.TypeSynced)
-
-		switch {
-		case condition.False():
-			list.Items = append(list.Items, driftedItem{
-				Reference: it.object.Reference(), ExternalName: it.object.ExternalName(),
-				ObservedGeneration: condition.ObservedGeneration, Since: condition.LastTransitionTime,
-				Reason: condition.Reason, Message: condition.Message, Drift: it.object.Drift(),
-			})
-		case condition.True() && it.object.Present(condition):
-		case condition.Type == "" && synced.True() && it.object.Present(synced): // some kinds have it only if they differ
-		default:
-			list.Unknown = append(list.Unknown, it.object.Reference())
-		}
+// differ returns the end of a sentence about objects.
+func differ(objects []object.Reference) string {
+	if len(objects) == 1 {
+		return "it differs"
 	}
 
-	return list
+	return "they differ"
+}
+
+// judge adds an object to the list if it differs, or if that is not known.
+func (l *driftList) judge(it item) {
+	condition, has := it.object.Condition(reasons.TypeUpToDate)
+	synced, _ := it.object.Condition(reasons.TypeSynced)
+	well := synced.True() && it.object.Present(synced)
+	l.looked++
+
+	switch {
+	case condition.False():
+		l.Items = append(l.Items, driftedItem{
+			Reference: it.object.Reference(), ExternalName: it.object.ExternalName(),
+			ObservedGeneration: condition.ObservedGeneration, Since: condition.LastTransitionTime,
+			Reason: condition.Reason, Message: condition.Message, Drift: it.object.Drift(),
+		})
+
+		return
+	case condition.True() && it.object.Present(condition), !has && well && it.kind.Complete:
+		return
+	case !has && well:
+		l.untold = append(l.untold, it.object.Reference())
+	default:
+		l.why = cmp.Or(l.why, it.command("why"))
+		l.unread = append(l.unread, it.object.Reference())
+	}
+
+	l.Unknown = append(l.Unknown, it.object.Reference())
 }
 
 // count returns a number of objects with its noun.

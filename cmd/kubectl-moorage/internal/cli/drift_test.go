@@ -22,7 +22,7 @@ stream/orders   5m      UpdateRestricted   maxAge                "24h0m0s"     "
                                            storage (immutable)   "file"        (none)
                                            ... and 3 more
 `, "kubectl moorage: cannot judge 1 object (stream/broken): it is not known whether it differs; " +
-		"kubectl moorage why says why\n"}
+		"see kubectl moorage why stream/broken -n sea\n"}
 
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -103,10 +103,16 @@ func TestDriftVariants(t *testing.T) {
 		},
 		"Cluster": {
 			"kinds of the cluster have no namespace", func(s *server) {
-				disk := stream("d", differs, set("Disk", "kind"), set("disk.example.org/v1", "apiVersion"))
-				delete(disk["metadata"].(map[string]any), "namespace")
-				s.add("disks.disk.example.org", disk)
+				s.add("disks.disk.example.org", disk("d", differs))
 			}, nil, 2, []string{"disk/d"},
+		},
+		"NotTold": {
+			"a provider of another library may not have the condition", func(s *server) {
+				s.add("streams.nats.example.org", stream("orders", withoutUpToDate))
+				s.add("streams.nats.example.org", stream("logs", withoutUpToDate))
+				s.add("streams.nats.example.org", stream("well"))
+			}, nil, 1, []string{"kubectl moorage: cannot judge 2 objects (stream/logs, stream/orders): the provider does " +
+				"not say whether they differ (no condition UpToDate)\n"},
 		},
 		"EarlierSpec": {
 			"a difference of an earlier spec is marked", func(s *server) {

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -141,20 +139,10 @@ func TestHistoryIsJSON(t *testing.T) {
 
 // TestInterruptEndsTheChangeLog checks that the standard input is not waited for after an interrupt.
 func TestInterruptEndsTheChangeLog(t *testing.T) {
-	ctx, interrupt := context.WithCancel(t.Context())
-
 	s := newServer(t)
 	s.add("streams.nats.example.org", stream("orders"))
 
-	in := interruptedInput{interrupt, make(chan struct{})}
-	t.Cleanup(func() { close(in.end) })
-
-	var out, stderr strings.Builder
-
-	code := run(ctx, []string{"history", "stream/orders", "-", "--kubeconfig", s.kubeconfig},
-		&console{in: in, out: &out, err: &stderr, now: time.Now, limit: limit})
-
-	if code != 1 || out.String() != "" || stderr.String() != "kubectl moorage: interrupted\n" {
-		t.Errorf("exit code %d, got\n%s%s", code, &out, &stderr)
+	if got := s.runInterrupted("history", "stream/orders", "-"); got != (result{1, "", "kubectl moorage: interrupted\n"}) {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -1,9 +1,6 @@
 package cli
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "encoding/json"
 
 // writeJSON writes a value for programs.
 func (c *console) writeJSON(v any) error {
@@ -11,9 +8,5 @@ func (c *console) writeJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("cannot write the output: %w", err)
-	}
-
-	return nil
+	return enc.Encode(v)
 }

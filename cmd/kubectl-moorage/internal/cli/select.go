@@ -64,6 +64,25 @@ type item struct {
 	object object.Object
 }
 
+// command returns a command of this program about the object, for a shell.
+func (i item) command(verb string) string {
+	out := "kubectl moorage " + verb + " " + i.kind.Argument + "/" + i.object.GetName()
+	if namespace := i.object.GetNamespace(); namespace != "" {
+		out += " -n " + namespace
+	}
+
+	return text.Line(out)
+}
+
+// resumption returns what to do about an object that is paused by an annotation, or by its policies.
+func (i item) resumption(by string) string {
+	if by == object.ByPolicies {
+		return "List the actions that are allowed in spec.managementPolicies, such as \"*\"."
+	}
+
+	return i.command("resume")
+}
+
 // A session is a cluster with its kinds.
 type session struct {
 	*cluster.Cluster
@@ -151,51 +170,68 @@ func (i item) check() error {
 
 // find returns the objects of the selections, and an error for each selection that could not be read.
 func (s *session) find(ctx context.Context, selections []cluster.Selection) (found []item, failed []error) {
+	failed = s.each(ctx, selections, func(it item) { found = append(found, it) })
+
+	return found, failed
+}
+
+// each calls to with the objects of the selections, page by page. It returns an error for each selection that could not
+// be read to its end.
+func (s *session) each(ctx context.Context, selections []cluster.Selection, to func(item)) (failed []error) {
 	for _, where := range selections {
 		if ctx.Err() != nil {
-			return found, append(failed, errInterrupted)
+			return append(failed, errInterrupted)
 		}
 
+		read := s.all
 		if where.Name != "" {
-			o, err := s.Get(ctx, where)
-			if err == nil {
-				err = item{where.Kind, o}.check()
-			}
-
-			if err != nil {
-				failed = append(failed, err)
-
-				continue
-			}
-
-			found = append(found, item{where.Kind, o})
-
-			continue
+			read = s.named
 		}
 
-		objects, _, err := s.List(ctx, where)
-		if err != nil {
+		if err := read(ctx, where, to); err != nil {
 			failed = append(failed, err)
-
-			continue
-		}
-
-		managed := 0
-
-		for _, o := range objects {
-			if it := (item{where.Kind, o}); it.check() == nil {
-				found = append(found, it)
-				managed++
-			}
-		}
-
-		if managed == 0 && !where.Kind.Managed {
-			failed = append(failed, fmt.Errorf("%s is no kind of managed resources: it is not in the category managed, and "+
-				"no object has the conditions Ready and Synced", where.Kind))
 		}
 	}
 
-	return found, failed
+	return failed
+}
+
+// named calls to with the object that a selection names.
+func (s *session) named(ctx context.Context, where cluster.Selection, to func(item)) error {
+	o, err := s.Get(ctx, where)
+	if err != nil {
+		return err
+	}
+
+	it := item{where.Kind, o}
+	if err := it.check(); err != nil {
+		return err
+	}
+
+	to(it)
+
+	return nil
+}
+
+// all calls to with the managed resources of a selection.
+func (s *session) all(ctx context.Context, where cluster.Selection, to func(item)) error {
+	managed := false
+
+	_, err := s.Pages(ctx, where, func(objects []object.Object) {
+		for _, o := range objects {
+			if it := (item{where.Kind, o}); it.check() == nil {
+				managed = true
+
+				to(it)
+			}
+		}
+	})
+	if err == nil && !managed && !where.Kind.Managed {
+		err = fmt.Errorf("%s is no kind of managed resources: it is not in the category managed, and no object has the "+
+			"conditions Ready and Synced", where.Kind)
+	}
+
+	return err
 }
 
 // selections returns the selections of the arguments. Without arguments these are all kinds of managed resources.

@@ -33,7 +33,7 @@ var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 type server struct {
 	*testing.T
 
-	url        string
+	http       *httptest.Server
 	kubeconfig string
 	resources  []metav1.APIResource // with Group and Version
 
@@ -51,6 +51,10 @@ type server struct {
 	expire     bool         // it ends them as expired
 	page       int          // objects in a response of a list; 0: all
 	drop       bool         // annotations are not stored
+	deaf       bool         // no provider pauses objects
+
+	away    atomic.Bool  // a proxy says that the API server is away
+	refused atomic.Int32 // how often it did
 
 	before  func(r *http.Request)                         // each request; may be nil
 	patched func(s *server, o *unstructured.Unstructured) // plays the provider; may be nil
@@ -85,12 +89,11 @@ func newServer(t *testing.T) *server {
 		},
 	}
 
-	h := httptest.NewServer(s)
-	t.Cleanup(h.Close)
-	t.Cleanup(h.CloseClientConnections)
+	s.http = httptest.NewServer(s)
+	t.Cleanup(s.http.Close)
+	t.Cleanup(s.http.CloseClientConnections)
 
-	s.url = h.URL
-	s.kubeconfig = kubeconfig(t, h.URL)
+	s.kubeconfig = kubeconfig(t, s.http.URL)
 
 	return s
 }
@@ -229,6 +232,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	if s.before != nil {
 		s.before(r)
+	}
+
+	if s.away.Load() {
+		s.refused.Add(1)
+		fail(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "away")
+
+		return
 	}
 
 	w.Header().Set("Content-Type", "application/json")
@@ -392,8 +402,19 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, resource, namespac
 		items, next = items[:s.page], strconv.Itoa(begin+s.page)
 	}
 
+	kind, version := "List", "v1"
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+		kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+
+		for i, u := range items {
+			items[i] = &unstructured.Unstructured{Object: map[string]any{
+				"kind": "PartialObjectMetadata", "apiVersion": version, "metadata": u.Object["metadata"],
+			}}
+		}
+	}
+
 	reply(w, map[string]any{
-		"kind": "List", "apiVersion": "v1", "items": items,
+		"kind": kind, "apiVersion": version, "items": items,
 		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version), "continue": next},
 	})
 }
@@ -486,6 +507,12 @@ func (s *server) patch(w http.ResponseWriter, r *http.Request, resource, namespa
 	s.store(resource, u, "")
 	s.patches[resource+"|"+namespace+"|"+name] = string(body)
 	reply(w, u)
+
+	if annotations[keyPaused] == "true" && !s.deaf {
+		u = u.DeepCopy()
+		with("Synced", "False", "ReconcilePaused", "")(u.Object)
+		s.store(resource, u, "")
+	}
 	s.mu.Unlock()
 
 	if s.patched != nil {
@@ -521,6 +548,15 @@ func stream(name string, changes ...func(map[string]any)) map[string]any {
 	for _, change := range changes {
 		change(o)
 	}
+
+	return o
+}
+
+// disk returns a Disk, which belongs to the cluster.
+func disk(name string, changes ...func(map[string]any)) map[string]any {
+	changes = append(changes, set("Disk", "kind"), set("disk.example.org/v1", "apiVersion"))
+	o := stream(name, changes...)
+	delete(o["metadata"].(map[string]any), "namespace")
 
 	return o
 }
@@ -582,20 +618,42 @@ func event(o *unstructured.Unstructured, name, reason, message, request string) 
 	}
 }
 
-// awaitWatch waits until a watch was started.
-func (s *server) awaitWatch(ctx context.Context, number int) {
-	for ctx.Err() == nil {
-		s.mu.Lock()
-		n := s.watching
-		s.mu.Unlock()
+// leave ends all watches once a command watches, and is away from then on. It returns the limit of a
+// command that has noticed it.
+func (s *server) leave() func(context.Context, time.Duration) (context.Context,
+	context.CancelFunc,
+) {
+	return func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
 
-		if n >= number {
-			return
-		}
+		go func() {
+			s.awaitWatch(ctx, 1)
+			s.away.Store(true)
+			s.http.CloseClientConnections()
+			s.until(ctx, func() bool { return s.refused.Load() > 1 }) // the answer to the first one has arrived
+			cancel()
+		}()
 
+		return ctx, cancel
+	}
+}
+
+// until waits until a condition is true.
+func (s *server) until(ctx context.Context, is func() bool) {
+	for ctx.Err() == nil && !is() {
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// awaitWatch waits until a watch was started.
+func (s *server) awaitWatch(ctx context.Context, number int) {
+	s.until(ctx, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		return s.watching >= number
+	})
 }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +30,60 @@ func runCompletion(t *testing.T, args ...string) string {
 	}
 
 	return out.String()
+}
+
+// TestCompletionReadsNames checks that a completion does not read whole objects.
+func TestCompletionReadsNames(t *testing.T) {
+	var accepted atomic.Value
+
+	s := newServer(t)
+	s.page = 1
+	s.add("streams.nats.example.org", stream("orders"))
+	s.add("streams.nats.example.org", stream("logs"))
+	s.before = func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/streams") {
+			accepted.Store(r.Header.Get("Accept"))
+		}
+	}
+
+	got := runCompletion(t, "__complete", "why", "stream", "--kubeconfig", s.kubeconfig, "")
+	if !strings.HasPrefix(got, "logs\norders\n") || !strings.Contains(fmt.Sprint(accepted.Load()),
+		"as=PartialObjectMetadataList") {
+		t.Errorf("%v was accepted, and the proposals are\n%s", accepted.Load(), got)
+	}
+}
+
+// TestAmbiguousKind checks that a name of two kinds is answered by the choices, and that completion and printed
+// commands use the names that work.
+func TestAmbiguousKind(t *testing.T) {
+	s := newServer(t)
+	for i := range s.resources {
+		if s.resources[i].Group == "other.example.org" {
+			s.resources[i].Categories = []string{"managed"}
+		}
+	}
+
+	s.add("streams.nats.example.org", stream("orders", with("Ready", "False", "Creating", ""),
+		set("true", "metadata", "annotations", keyPaused)))
+
+	check(t, s.run("", "wait", "stream/orders"),
+		`"stream" is the name of several kinds: write streams.nats.example.org or streams.other.example.org`)
+
+	got := s.run("", "wait", "streams.nats.example.org/orders", "--timeout", "1h")
+	want := "What to do: kubectl moorage resume stream.nats.example.org/orders -n sea\n"
+
+	if !strings.Contains(got.err, want) {
+		t.Errorf("there is no %q in %+v", want, got)
+	}
+
+	if got := s.run("", "resume", "stream.nats.example.org/orders", "-n", "sea"); got.code != 0 {
+		t.Errorf("the command that was printed: %+v", got)
+	}
+
+	words := runCompletion(t, "__complete", "why", "--kubeconfig", s.kubeconfig, "")
+	if want := "disks\nstreams.nats.example.org\nstreams.other.example.org\n"; !strings.HasPrefix(words, want) {
+		t.Errorf("the proposals are\n%s", words)
+	}
 }
 
 // TestCompletion checks what a shell proposes.

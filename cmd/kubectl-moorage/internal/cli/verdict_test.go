@@ -16,7 +16,7 @@ func TestDeletionIsBlocked(t *testing.T) {
 		o := stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp"),
 			with("Synced", "False", reason, "a message"))
 
-		if got := state(object.Of(&unstructured.Unstructured{Object: o}), forGone, false); got.blocked != want {
+		if got := state(item{object: object.Of(&unstructured.Unstructured{Object: o})}, forGone, false); got.blocked != want {
 			t.Errorf("%s: %+v", reason, got)
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -100,7 +101,7 @@ func (c *console) why(ctx context.Context, args []string, ask bool, timeout time
 	}
 
 	e.Object, e.Drift = it.object.Reference(), it.object.Drift()
-	e.Conditions = explain(it.object.Conditions())
+	e.Conditions = it.explain()
 
 	if at, deleted := it.object.Deleted(); deleted {
 		e.Deletion = &deletion{metav1.NewTime(at), it.object.Finalizers()}
@@ -187,12 +188,16 @@ func (c *console) ask(ctx context.Context, s *session, it item, timeout time.Dur
 		}, false)
 	}}
 
+	var lost *cluster.Lost
+
 	err := s.Follow(ctx, cluster.Events(it.kind, it.object.GetNamespace(), it.object.GetName(),
 		string(it.object.GetUID())), a)
 
 	switch {
 	case err == nil:
 		return a.answer, ""
+	case errors.As(err, &lost):
+		return "", lost.Error()
 	case ctx.Err() != nil:
 		return "", silence(timeout)
 	case !cluster.Forbidden(err) || a.asked:
@@ -211,7 +216,11 @@ func (c *console) ask(ctx context.Context, s *session, it item, timeout time.Dur
 func (c *console) await(ctx context.Context, s *session, it item, value string, timeout time.Duration,
 	events error,
 ) string {
+	var lost *cluster.Lost
+
 	switch err := s.Follow(ctx, it.selection(), handledWaiter{value}); {
+	case errors.As(err, &lost):
+		return lost.Error()
 	case ctx.Err() != nil:
 		return silence(timeout)
 	case err != nil:
@@ -227,12 +236,20 @@ func silence(timeout time.Duration) string {
 		"list or for a limit of its connection, or be of a version that does not answer", timeout)
 }
 
-// explain adds what reasons mean, and what to do.
-func explain(conditions []object.Condition) []explainedReasons {
+// explain returns the conditions with what their reasons mean, and what to do.
+func (i item) explain() []explainedReasons {
 	out := []explainedReasons{}
 
-	for _, cond := range conditions {
+	for _, cond := range i.object.Conditions() {
 		t, _ := reasons.Of(cond.Type, cond.Reason)
+
+		if by := i.object.Paused(); cond.Type == reasons.TypeSynced && cond.Reason == reasons.ReasonReconcilePaused {
+			t.Remedy = i.resumption(by)
+			if by == "" {
+				t.Remedy = "Wait: nothing pauses the object any more, and its provider has not reconciled it yet."
+			}
+		}
+
 		out = append(out, explainedReasons{cond, t.Meaning, t.Remedy})
 	}
 
@@ -243,7 +260,7 @@ func (c *console) showExplanation(e explanation) error {
 	c.say("%s/%s", strings.ToLower(e.Object.Kind), e.Object.Name)
 
 	if e.Answer != "" {
-		c.say("%s", e.Answer)
+		c.say("The provider answers: %s", text.Quote(e.Answer))
 	} else {
 		c.say("No answer of the provider: %s.", strings.TrimSuffix(e.NoAnswer, "."))
 		c.say("This is what the object says:")
@@ -318,10 +335,10 @@ func remedies(conditions []explainedReasons) (out []string) {
 		switch {
 		case cond.True() || cond.Type == reasons.TypeStalled || cond.Type == reasons.TypeReconciling:
 		case cond.WhatToDo != "":
-			out = append(out, fmt.Sprintf("%s (%s): %s", cond.Type, cond.Reason, cond.WhatToDo))
+			out = append(out, fmt.Sprintf("%s (%s): %s", cond.Type, text.Word(cond.Reason), cond.WhatToDo))
 		case !known && cond.Type == reasons.TypeSynced:
 			out = append(out, fmt.Sprintf("%s (%s): This reason is one of the provider: see its documentation.", cond.Type,
-				cond.Reason))
+				text.Word(cond.Reason)))
 		}
 	}
 

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -25,9 +27,10 @@ func TestWhy(t *testing.T) {
 	}{
 		"Answered": {
 			"the answer, the conditions, the fields, and what to do", stream("orders", differs), func(s *server) {
-				s.patched = answering("Handled the request: Tolerate.\nThe policies do not allow Update.")
+				s.patched = answering("Handled the request: Tolerate.\nThe policies do not allow \"Update\".\x1b[0m")
 			}, nil, []string{
-				"stream/orders\nHandled the request: Tolerate. The policies do not allow Update.\n",
+				"stream/orders\nThe provider answers: " +
+					`"Handled the request: Tolerate. The policies do not allow \"Update\".[0m"` + "\n",
 				"UpToDate    False    5m      UpdateRestricted   the external resource differs in maxAge",
 				"password              (sensitive)   (sensitive)",
 				"What to do:\n  UpToDate (UpdateRestricted): Change the policy, or the spec.",
@@ -58,6 +61,22 @@ func TestWhy(t *testing.T) {
 		"Paused": {
 			"a paused object gives no answer", stream("orders", set("true", "metadata", "annotations", "krateo.io/paused")),
 			func(*server) {}, nil, []string{"the object is paused by the annotation krateo.io/paused"}, false,
+		},
+		"WhyPaused": {
+			"the command that resumes it", stream("orders", set("true", "metadata", "annotations", "krateo.io/paused"),
+				with("Synced", "False", "ReconcilePaused", "")), func(*server) {}, nil,
+			[]string{"What to do:\n  Synced (ReconcilePaused): kubectl moorage resume stream/orders -n sea\n"}, false,
+		},
+		"PausedByPolicies": {
+			"there is no annotation to remove", stream("orders", set([]any{}, "spec", "managementPolicies"),
+				with("Synced", "False", "ReconcilePaused", "")), func(*server) {}, nil,
+			[]string{"Synced (ReconcilePaused): List the actions that are allowed in spec.managementPolicies, such as \"*\"."},
+			false,
+		},
+		"Resumed": {
+			"the provider has not seen it yet", stream("orders", with("Synced", "False", "ReconcilePaused", "")),
+			func(*server) {}, []string{"--ask=false"}, []string{"Synced (ReconcilePaused): Wait: nothing pauses the object any"},
+			false,
 		},
 		"Deleting": {
 			"since when, and what keeps it", stream("orders", set("2026-11-28T11:00:00Z", "metadata", "deletionTimestamp"),
@@ -128,5 +147,26 @@ func TestWhyOfAnotherAnswer(t *testing.T) {
 
 	if got := s.run("", "why", "stream/orders"); !strings.Contains(got.out, "the answer to this request") {
 		t.Errorf("the answer is that to another request:\n%s", got.out)
+	}
+}
+
+// TestWhyWithoutTheServer checks that the provider is not blamed if the API server is away.
+func TestWhyWithoutTheServer(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("orders"))
+
+	leave := s.leave()
+	limit := func(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := leave(ctx, d)
+		context.AfterFunc(ctx, func() { s.away.Store(false) }) // it is back to say what the object says
+
+		return ctx, cancel
+	}
+
+	got := runLimited(t, "", limit, "why", "stream/orders", "--kubeconfig", s.kubeconfig)
+	want := "No answer of the provider: the connection to the API server was lost: cannot list events"
+
+	if !strings.Contains(got.out, want) || strings.Contains(got.out, "not answered") {
+		t.Errorf("want %q, got %+v", want, got)
 	}
 }

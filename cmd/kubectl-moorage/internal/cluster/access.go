@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -60,6 +61,7 @@ type Cluster struct {
 	server    string // for messages
 	discovery discovery.DiscoveryInterfaceWithContext
 	requests  dynamic.Interface // with a timeout
+	names     metadata.Interface
 	watches   dynamic.Interface // without one
 }
 
@@ -97,7 +99,7 @@ func (a *Access) Connect() (*Cluster, error) {
 	}
 
 	cfg.UserAgent = "kubectl-moorage"
-	cfg.QPS, cfg.Burst = 50, 300 // as kubectl
+	cfg.QPS = -1 // the API server limits its clients (priority and fairness), and callers the requests at the same time
 	cfg.WarningHandler = rest.NoWarnings{}
 
 	watching := rest.CopyConfig(cfg)
@@ -113,6 +115,10 @@ func (a *Access) Connect() (*Cluster, error) {
 	c.discovery = found
 
 	if c.requests, err = dynamic.NewForConfig(cfg); err != nil {
+		return nil, a.fault(err)
+	}
+
+	if c.names, err = metadata.NewForConfig(cfg); err != nil {
 		return nil, a.fault(err)
 	}
 

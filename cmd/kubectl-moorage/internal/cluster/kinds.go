@@ -28,6 +28,12 @@ type Kind struct {
 	Namespaced bool
 	// Managed is true if a category says that objects of the kind are managed resources.
 	Managed bool
+	// Complete is true if a category says that the provider uses this library: an object without the condition UpToDate
+	// has not differed so far.
+	Complete bool
+	// Argument is the shortest name of the kind that Find understands, such as stream, or stream.nats.moorage.dev if
+	// other kinds have that name.
+	Argument string
 
 	names []string // in lower case
 }
@@ -75,8 +81,28 @@ func (c *Cluster) Kinds(ctx context.Context) (Kinds, error) {
 	}
 
 	slices.SortFunc(out.all, func(a, b Kind) int { return strings.Compare(a.String(), b.String()) })
+	out.setArguments()
 
 	return out, nil
+}
+
+// setArguments sets the shortest name of each kind.
+func (ks Kinds) setArguments() {
+	for i := range ks.all {
+		k := &ks.all[i]
+
+		k.Argument = strings.ToLower(k.Name)
+		if found, err := ks.Find(k.Argument); err != nil || found.Resource != k.Resource {
+			k.Argument = strings.Trim(k.Argument+"."+k.Resource.Group, ".")
+		}
+	}
+}
+
+// Unique reports whether a name is that of one kind of managed resources.
+func (ks Kinds) Unique(name string) bool {
+	_, err := ks.Find(name)
+
+	return err == nil
 }
 
 func kind(version schema.GroupVersion, r metav1.APIResource) Kind {
@@ -89,8 +115,9 @@ func kind(version schema.GroupVersion, r metav1.APIResource) Kind {
 
 	return Kind{
 		Resource: version.WithResource(r.Name), Name: text.Line(r.Kind), Namespaced: r.Namespaced,
-		Managed: slices.Contains(r.Categories, categoryManaged) || slices.Contains(r.Categories, categoryMoorage),
-		names:   names,
+		Managed:  slices.Contains(r.Categories, categoryManaged) || slices.Contains(r.Categories, categoryMoorage),
+		Complete: slices.Contains(r.Categories, categoryMoorage),
+		names:    names,
 	}
 }
 
@@ -125,7 +152,7 @@ func (ks Kinds) Find(name string) (Kind, error) {
 	switch {
 	case len(found) == 0:
 		return Kind{}, fmt.Errorf("the API server has no kind %q; %s", text.Line(name), ks.hint())
-	case len(found) > 1 && found[0].Managed:
+	case len(found) > 1:
 		return Kind{}, fmt.Errorf("%q is the name of several kinds: write %s", text.Line(name), list(found, " or "))
 	}
 

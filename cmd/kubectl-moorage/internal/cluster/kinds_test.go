@@ -19,17 +19,19 @@ func TestFind(t *testing.T) {
 	kinds := Kinds{all: []Kind{
 		kindOf("a.example.org", "Bucket", "bk", "managed"), kindOf("b.example.org", "Bucket", "bk", "moorage"),
 		kindOf("c.example.org", "Queue", "q", "managed"), kindOf("", "Queue", ""), kindOf("", "Pod", "po"),
+		kindOf("", "Event", "ev"), kindOf("events.example.org", "Event", "ev"),
 	}}
 
 	cases := map[string]struct{ reason, name, want, err string }{
-		"Plural":      {"with its group", "buckets.a.example.org", "buckets.a.example.org", ""},
-		"Kind":        {"in any case", "Bucket.b.example.org", "buckets.b.example.org", ""},
-		"Version":     {"as kubectl takes it", "bk.v1.b.example.org", "buckets.b.example.org", ""},
-		"Several":     {"which one?", "bucket", "", "write buckets.a.example.org or buckets.b.example.org"},
-		"ManagedWins": {"the other is no managed resource", "queue", "queues.c.example.org", ""},
-		"NotManaged":  {"objects may have the conditions", "po", "pods", ""},
-		"Unknown":     {"what there is", "x", "", `no kind "x"; kinds of managed resources are buckets.a.example.org`},
-		"Group":       {"the group has no such kind", "bucket.c.example.org", "", "no kind"},
+		"Plural":        {"with its group", "buckets.a.example.org", "buckets.a.example.org", ""},
+		"Kind":          {"in any case", "Bucket.b.example.org", "buckets.b.example.org", ""},
+		"Version":       {"as kubectl takes it", "bk.v1.b.example.org", "buckets.b.example.org", ""},
+		"Several":       {"which one?", "bucket", "", "write buckets.a.example.org or buckets.b.example.org"},
+		"SeveralOthers": {"none is better", "ev", "", "write events or events.events.example.org"},
+		"ManagedWins":   {"the other is no managed resource", "queue", "queues.c.example.org", ""},
+		"NotManaged":    {"objects may have the conditions", "po", "pods", ""},
+		"Unknown":       {"what there is", "x", "", `no kind "x"; kinds of managed resources are buckets.a.example.org`},
+		"Group":         {"the group has no such kind", "bucket.c.example.org", "", "no kind"},
 	}
 
 	for name, tc := range cases {

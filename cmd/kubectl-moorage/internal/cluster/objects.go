@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
@@ -82,28 +83,73 @@ const page = 500
 
 // List returns the selected objects, and the resource version of the list.
 func (c *Cluster) List(ctx context.Context, s Selection) (out []object.Object, version string, err error) {
+	version, err = c.Pages(ctx, s, func(objects []object.Object) { out = append(out, objects...) })
+	if err != nil {
+		return nil, "", err
+	}
+
+	return out, version, nil
+}
+
+// Pages calls to with the selected objects of each response, and returns the resource version of the list. So a list of
+// any length needs little memory. After an error, to may have been called with some of the objects.
+func (c *Cluster) Pages(ctx context.Context, s Selection, to func([]object.Object)) (version string, err error) {
 	options := s.options()
 	options.Limit = page
 
 	for {
 		list, err := resource(c.requests, s).List(ctx, options)
 		if err != nil {
-			what := "list " + s.String()
-			if Forbidden(err) && s.Kind.Namespaced && s.Namespace == "" {
-				what += ", only with -n in those of your namespaces"
-			}
+			return "", c.fault(ctx, s.listed(err), err)
+		}
 
-			return nil, "", c.fault(ctx, what, err)
+		objects := make([]object.Object, len(list.Items))
+		for i := range list.Items {
+			objects[i] = object.Of(&list.Items[i])
+		}
+
+		to(objects)
+
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return list.GetResourceVersion(), nil
+		}
+	}
+}
+
+// Names returns the names of the selected objects. It reads nothing else of them.
+func (c *Cluster) Names(ctx context.Context, s Selection) (names []string, err error) {
+	from := metadata.ResourceInterface(c.names.Resource(s.Kind.Resource))
+	if s.Kind.Namespaced && s.Namespace != "" {
+		from = c.names.Resource(s.Kind.Resource).Namespace(s.Namespace)
+	}
+
+	options := s.options()
+	options.Limit = page
+
+	for {
+		list, err := from.List(ctx, options)
+		if err != nil {
+			return nil, c.fault(ctx, s.listed(err), err)
 		}
 
 		for i := range list.Items {
-			out = append(out, object.Of(&list.Items[i]))
+			names = append(names, list.Items[i].GetName())
 		}
 
 		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return out, list.GetResourceVersion(), nil
+			return names, nil
 		}
 	}
+}
+
+// listed returns the verb and its object for the error of a list.
+func (s Selection) listed(err error) string {
+	what := "list " + s.String()
+	if Forbidden(err) && s.Kind.Namespaced && s.Namespace == "" {
+		what += ", only with -n in those of your namespaces"
+	}
+
+	return what
 }
 
 // Annotate sets annotations of an object, and removes those whose value is nil. It fails if the object was replaced by

@@ -21,31 +21,55 @@ type Follower interface {
 	Changed(o object.Object, deleted bool) (done bool, err error)
 }
 
-// Follow watches the selected objects, until the follower has seen enough. When ctx ends, it returns the error of
-// ctx. A watch that the API server ends is started again, and one that fails for a passing reason after a delay. If
-// the first list fails, Follow returns its error.
+// A Lost is the error of a Follow that ended while the API server was away: what the follower has received is old.
+type Lost struct{ cause error }
+
+// Error returns one line.
+func (l *Lost) Error() string { return "the connection to the API server was lost: " + l.cause.Error() }
+
+// Unwrap returns why the last attempt to connect has failed.
+func (l *Lost) Unwrap() error { return l.cause }
+
+// Follow watches the selected objects, until the follower has seen enough. When ctx ends, it returns a [Lost] if the
+// last attempt to watch has failed, and otherwise the error of ctx. A watch that the API server ends is started again,
+// and one that fails for a passing reason after a delay. If the first list fails, Follow returns its error.
 func (c *Cluster) Follow(ctx context.Context, s Selection, to Follower) error {
+	var lost error // why the attempt before this one has failed
+
 	delay := newDelay()
 
 	for listed := false; ; {
-		begun := time.Now()
-		done, err := c.follow(ctx, s, to, &listed)
+		begun, read := time.Now(), false
+		done, err := c.follow(ctx, s, to, &read)
+
+		if listed = listed || read; read {
+			lost = nil
+		}
 
 		switch {
 		case done:
 			return nil
 		case ctx.Err() != nil:
-			return ctx.Err()
+			return ended(ctx, lost)
 		case err == nil && time.Since(begun) > shortWatch:
 			delay = newDelay()
 		case err != nil && (!listed || !temporary(err)):
 			return err
 		default:
-			if err := pause(ctx, delay.Step()); err != nil {
-				return err
+			if lost = err; pause(ctx, delay.Step()) != nil {
+				return ended(ctx, lost)
 			}
 		}
 	}
+}
+
+// ended returns the error of a Follow whose ctx has ended.
+func ended(ctx context.Context, lost error) error {
+	if lost != nil {
+		return &Lost{lost}
+	}
+
+	return ctx.Err()
 }
 
 // shortWatch is how long a watch lasts at least, unless a proxy or the API server is at fault.

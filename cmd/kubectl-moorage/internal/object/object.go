@@ -56,12 +56,13 @@ type Drift struct {
 func (o Object) Conditions() []Condition {
 	var out []Condition
 
-	o.decode(&out, "status", "conditions")
+	status, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
+	parts, _ := status.([]any)
 
-	for i := range out {
-		c := &out[i]
-		c.Type, c.Reason, c.Message = text.Line(c.Type), text.Line(c.Reason), text.Line(c.Message)
-		c.Status = metav1.ConditionStatus(text.Line(string(c.Status)))
+	for _, part := range parts {
+		if c, ok := conditionOf(part); ok {
+			out = append(out, c)
+		}
 	}
 
 	first := []string{reasons.TypeReady, reasons.TypeSynced, reasons.TypeUpToDate}
@@ -84,6 +85,29 @@ func (o Object) Conditions() []Condition {
 	return out
 }
 
+// conditionOf reads a condition. It returns false if the part of the status is none. A field of another form counts as
+// missing.
+func conditionOf(part any) (Condition, bool) {
+	fields, _ := part.(map[string]any)
+	line := func(name string) string {
+		s, _ := fields[name].(string)
+
+		return text.Line(s)
+	}
+
+	generation, _ := fields["observedGeneration"].(int64)
+	c := Condition{
+		Type: line("type"), Status: metav1.ConditionStatus(line("status")), Reason: line("reason"),
+		Message: line("message"), ObservedGeneration: generation,
+	}
+
+	if at, err := time.Parse(time.RFC3339, line("lastTransitionTime")); err == nil {
+		c.LastTransitionTime = metav1.NewTime(at)
+	}
+
+	return c, c.Type != ""
+}
+
 // Condition returns the condition of the type. It returns false if the object has none.
 func (o Object) Condition(kind string) (Condition, bool) {
 	for _, c := range o.Conditions() {
@@ -95,10 +119,27 @@ func (o Object) Condition(kind string) (Condition, bool) {
 	return Condition{}, false
 }
 
-// Present reports whether a condition is about the present spec of the object. A condition without a generation counts
-// as present: older providers do not set it.
+// Present reports whether a condition is about the present spec of the object. If that is not known, see
+// [Object.Dated], it counts as present.
 func (o Object) Present(c Condition) bool {
-	return c.ObservedGeneration == 0 || c.ObservedGeneration >= o.GetGeneration()
+	observed := o.observed(c)
+
+	return observed == 0 || observed >= o.GetGeneration()
+}
+
+// Dated reports whether it is known which spec a condition is about. Some providers do not say for which generation
+// they set it; then it is known only of an object whose spec has never changed.
+func (o Object) Dated(c Condition) bool { return o.observed(c) != 0 || o.GetGeneration() <= 1 }
+
+// observed returns the generation for which a condition was set, or the status as a whole, or 0.
+func (o Object) observed(c Condition) int64 {
+	if c.ObservedGeneration != 0 {
+		return c.ObservedGeneration
+	}
+
+	generation, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+
+	return generation
 }
 
 // Drift returns the differences that the status lists. The values of sensitive fields are removed.
@@ -161,6 +202,13 @@ func (o Object) Paused() string {
 	}
 
 	return ""
+}
+
+// PauseConfirmed reports whether the provider says that the object is paused.
+func (o Object) PauseConfirmed() bool {
+	synced, _ := o.Condition(reasons.TypeSynced)
+
+	return synced.Reason == reasons.ReasonReconcilePaused
 }
 
 // ByPolicies is what pauses an object without an annotation.

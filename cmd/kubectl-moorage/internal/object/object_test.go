@@ -80,3 +80,19 @@ func TestOtherForms(t *testing.T) {
 		})
 	}
 }
+
+// TestBrokenTimestamp checks that a condition whose time cannot be read hides neither itself nor the others.
+func TestBrokenTimestamp(t *testing.T) {
+	o := object.Of(&unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{
+		map[string]any{"type": "Synced", "status": "True", "lastTransitionTime": "yesterday"},
+		map[string]any{"type": "Ready", "status": "False", "reason": "Creating", "observedGeneration": int64(3),
+			"lastTransitionTime": "2026-11-28T11:55:00Z"},
+	}}}})
+
+	got := o.Conditions()
+	if len(got) != 2 || got[0].Reason != "Creating" || got[0].ObservedGeneration != 3 ||
+		got[0].LastTransitionTime.IsZero() ||
+		!got[1].True() || !got[1].LastTransitionTime.IsZero() {
+		t.Errorf("the conditions are %+v", got)
+	}
+}

@@ -2,6 +2,7 @@
 package text
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +21,21 @@ func Line(s string) string {
 
 		return r
 	}, strings.ToValidUTF8(s, string(utf8.RuneError))))
+}
+
+// Quote returns s in quotes, on one line: a text of another program, for a sentence of this one.
+func Quote(s string) string { return strconv.Quote(Line(s)) }
+
+// Word returns s if it consists of letters and digits, as the type, the status and the reason of a condition do. Any
+// other text is quoted.
+func Word(s string) string {
+	for _, r := range s {
+		if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return Quote(s)
+		}
+	}
+
+	return s
 }
 
 // Short returns s with at most n characters. A longer text ends with "...".

@@ -52,3 +52,14 @@ func TestShort(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"ReconcileError": "ReconcileError", "": "", "all is well": `"all is well"`, "a\nb": `"a b"`, "größe": `"größe"`,
+		`x"`: `"x\""`,
+	} {
+		if got := text.Word(in); got != want {
+			t.Errorf("Word(%q) is %s, want %s", in, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,5 +40,30 @@ func TestAge(t *testing.T) {
 
 	if got := text.Age(now, time.Time{}); got != "unknown" {
 		t.Errorf("the age of no time is %s", got)
+	}
+}
+
+// TestTableOfLongCells checks that a long cell is shown whole and does not widen the cells of other rows: the size of
+// a table with one long message per row grows with the number of rows, not with its square.
+func TestTableOfLongCells(t *testing.T) {
+	var out bytes.Buffer
+
+	long := strings.Repeat("x", 10_000)
+
+	table := text.NewTable(&out, "NAME", "VALUE", "MESSAGE")
+	table.Row("a", long, "after")
+
+	for range 100 {
+		table.Row("größe", "1", "m")
+	}
+
+	if err := table.Flush(); err != nil {
+		t.Fatal(err)
+	}
+
+	want := "NAME    VALUE   MESSAGE\na       " + long + "   after\n"
+	if got := out.String(); len(got) > 20_000 || !strings.HasPrefix(got, want) ||
+		!strings.HasSuffix(got, "\ngröße   1       m\n") {
+		t.Errorf("%d bytes: %.60s ... %s", len(got), got, got[len(got)-60:])
 	}
 }

@@ -38,7 +38,7 @@ func (s *session) applyExamples(ctx context.Context) (applied []object, err erro
 }
 
 // play applies the examples and waits until each that can be Ready is. It reports each as soon as it is, and the error
-// says why the others are not.
+// says why the others are not. Then it shows what kubectl moorage says about them.
 func (s *session) play(ctx context.Context) error {
 	objects, err := s.applyExamples(ctx)
 	if err != nil {
@@ -50,6 +50,8 @@ func (s *session) play(ctx context.Context) error {
 	})
 
 	var why []string
+
+	examples := slices.Clone(objects)
 
 	if err := s.provider.awaits(ctx, s.within, func() error {
 		why = nil
@@ -74,6 +76,8 @@ func (s *session) play(ctx context.Context) error {
 	}); err != nil {
 		return fmt.Errorf("waited in vain for %s", strings.Join(why, ", and for "))
 	}
+
+	s.explain(ctx, examples)
 
 	return nil
 }

@@ -26,6 +26,8 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	port := flags.Int("nats-port", 0, "port of NATS on 127.0.0.1; 0 means any that is free")
 	guided := flags.Bool("tour", false,
 		"show what the provider does, step by step; it polls each stream every two seconds then")
+	plugin := flags.String("kubectl-moorage", "", "program of kubectl moorage, with which the tour shows what happened; "+
+		"empty means that it is not run")
 	once := flags.Bool("once", false, "end after the tour; the exit code is 0 only if every step held")
 
 	if err := parse(flags, args, out); err != nil {
@@ -49,7 +51,7 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	where := devenv.Options{Dir: *dir, NATSPort: *port, Progress: out}
 
 	if *guided {
-		return guide(ctx, where, *once, out)
+		return guide(ctx, where, tour.Options{Out: out, Plugin: *plugin}, *once)
 	}
 
 	return develop(ctx, where, o, out)
@@ -72,7 +74,8 @@ func start(ctx context.Context, where devenv.Options, out io.Writer) (*devenv.En
 }
 
 // guide runs the tour, and stays until ctx ends unless once is set.
-func guide(ctx context.Context, where devenv.Options, once bool, out io.Writer) error {
+func guide(ctx context.Context, where devenv.Options, o tour.Options, once bool) error {
+	out := o.Out
 	env, t := &devenv.Env{}, &tour.Tour{}
 	g := &demo.Guide{
 		Out: out, Once: once,
@@ -84,7 +87,7 @@ func guide(ctx context.Context, where devenv.Options, once bool, out io.Writer) 
 
 			env = started
 
-			walk, err := tour.New(ctx, env, tour.Options{Out: out})
+			walk, err := tour.New(ctx, env, o)
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +96,7 @@ func guide(ctx context.Context, where devenv.Options, once bool, out io.Writer) 
 
 			return t.Guided(), nil
 		},
-		Commands: func() []string { return commandsFor(env) },
+		Commands: func() []string { return commandsFor(env, o.Plugin) },
 		Ended:    func() <-chan struct{} { return t.Provider() },
 	}
 	err := g.Run(ctx)
@@ -147,21 +150,34 @@ func develop(ctx context.Context, where devenv.Options, o provider.Options, out 
 // instructions returns the commands that a person can type now.
 func instructions(env *devenv.Env) string {
 	return "\nThe provider runs. In another terminal:\n\n  " +
-		strings.Join(commandsFor(env), "\n  ") + "\n\nPress Ctrl-C to end it.\n\n"
+		strings.Join(commandsFor(env, ""), "\n  ") + "\n\nPress Ctrl-C to end it.\n\n"
 }
 
-// commandsFor returns commands that show the state of the environment.
-func commandsFor(env *devenv.Env) []string {
+// installation is the command that installs kubectl moorage.
+const installation = "go install github.com/moorage-dev/moorage/cmd/kubectl-moorage@latest"
+
+// commandsFor returns commands that show the state of the environment. Those of kubectl moorage need its program.
+func commandsFor(env *devenv.Env, plugin string) []string {
 	examples, err := filepath.Abs("examples")
 	if err != nil {
 		examples = "examples"
 	}
 
-	return []string{
+	ask := []string{
+		"# kubectl moorage drift, why and history show what differs, why, and what happened. To install it: " + installation,
+	}
+	if plugin != "" {
+		ask = []string{
+			"export PATH=$PATH:" + filepath.Dir(plugin), "kubectl moorage wait stream/orders",
+			"kubectl moorage why stream/orders", "kubectl moorage history stream/orders", "kubectl moorage drift",
+		}
+	}
+
+	return append([]string{
 		"export KUBECONFIG=" + env.Cluster.Kubeconfig,
 		fmt.Sprintf("kubectl apply -f %[1]s/stream.yaml -f %[1]s/consumer.yaml", examples),
 		"kubectl get managed",
 		"kubectl get stream orders -o yaml",
 		"nats --server " + env.NATS.URL() + " stream ls --all",
-	}
+	}, ask...)
 }

@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/pkg/errors"
-	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
 // A step is an action, the check of its result, and the limit of requests that the provider may send for
@@ -25,6 +23,7 @@ type step struct {
 	check    func(*Tour, context.Context) (happened string, err error)
 	requests int
 	within   time.Duration // on an idle machine
+	shows    command       // after the check
 }
 
 // goodbyeCost is the limit of requests when everything is deleted: one request each, and two more for a
@@ -45,24 +44,35 @@ func steps() []step {
 		{
 			"ready", "A user applies two consumers, and then their streams, a key-value bucket and an object store.",
 			(*Tour).applySamples, (*Tour).samplesReady, samplesCost, 20 * time.Second,
+			command{line: "wait stream/orders --for applied"},
 		},
-		{"steady", "Nothing is changed; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0, 20 * time.Second},
+		{
+			"steady", "Nothing is changed; messages are stored.", (*Tour).publish, (*Tour).staysQuiet, 0, 20 * time.Second,
+			command{line: "drift"},
+		},
 		{
 			"change", "The user lets the orders stay for 48 hours instead of 24.", (*Tour).changeAge, (*Tour).ageChanged, 1,
-			10 * time.Second,
+			10 * time.Second, command{},
 		},
-		{"drift", "Another client changes the stream in NATS.", (*Tour).tamper, (*Tour).corrected, 1, 15 * time.Second},
+		{
+			"drift", "Another client changes the stream in NATS.", (*Tour).tamper, (*Tour).corrected, 1, 15 * time.Second,
+			command{line: "history stream/orders"},
+		},
 		{
 			"foreign", "The user asks for a stream that exists and belongs to accounting, in another cluster.",
-			(*Tour).claimForeign, (*Tour).foreignUntouched, 1, 20 * time.Second,
+			(*Tour).claimForeign, (*Tour).foreignUntouched, 1, 20 * time.Second, command{},
 		},
 		{
 			"killed",
 			fmt.Sprintf("The user applies %d streams, and the provider is killed half way; the user continues, changes a "+
 				"stream and deletes the bucket.", jobs),
 			(*Tour).killInTheMiddle, (*Tour).recovered, 2*jobs + 2 + underway, 40 * time.Second,
+			command{line: "drift"},
 		},
-		{"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, goodbyeCost, 20 * time.Second},
+		{
+			"deleted", "The user deletes everything.", (*Tour).deleteAll, (*Tour).allGone, goodbyeCost, 20 * time.Second,
+			command{line: "wait stream/orders --for gone"},
+		},
 	}
 }
 
@@ -154,85 +164,6 @@ func (t *Tour) corrected(ctx context.Context) (string, error) {
 	}
 
 	return "its age and description were changed, and are as in the spec again\nevent: " + event, nil
-}
-
-// foreign is a stream with another owner, and foreignMark the mark of that owner.
-const (
-	foreign     = "invoices"
-	foreignMark = "another-cluster/nats.moorage.dev/Stream/accounting/invoices/8d3f0c52"
-)
-
-func (t *Tour) claimForeign(ctx context.Context) error {
-	if _, err := t.js.CreateStream(ctx, foreignStream()); err != nil {
-		return errors.Wrap(err, "cannot create a stream by hand")
-	}
-
-	if _, err := t.js.Publish(ctx, foreign+".2026", []byte("pay me")); err != nil {
-		return errors.Wrap(err, "cannot store a message by hand")
-	}
-
-	s := t.stream(foreign)
-	s.Spec.ForProvider.MaxAge = &v1alpha1.Duration{Duration: metav1.Duration{Duration: time.Hour}}
-
-	return errors.Wrap(t.env.Client.Create(ctx, s), "cannot apply a stream")
-}
-
-func foreignStream() jetstream.StreamConfig {
-	return jetstream.StreamConfig{
-		Name: foreign, Subjects: []string{foreign + ".>"}, MaxAge: 72 * time.Hour, Description: "accounting's",
-		Metadata: map[string]string{managed.StampKey: foreignMark},
-	}
-}
-
-func (t *Tour) foreignUntouched(ctx context.Context) (string, error) {
-	s := t.stream(foreign)
-
-	message, err := t.condition(ctx, s, "Synced", "False", "ExternalResourceNotOwned")
-	if err != nil {
-		return "", err
-	}
-
-	before := t.looks.of(foreign)
-	if err := t.until(ctx, "the provider observes it again", func(context.Context) error {
-		if t.looks.of(foreign) == before {
-			return errors.New("not yet")
-		}
-
-		return nil
-	}); err != nil {
-		return "", err
-	}
-
-	if err := t.env.Client.Delete(ctx, s); err != nil {
-		return "", errors.Wrap(err, "cannot delete the object")
-	}
-
-	if err := t.gone(ctx, s); err != nil {
-		return "", err
-	}
-
-	if err := t.accountingUnharmed(ctx); err != nil {
-		return "", err
-	}
-
-	return "condition: " + message + "\nthe object is deleted again; the stream and its message are unchanged", nil
-}
-
-func (t *Tour) accountingUnharmed(ctx context.Context) error {
-	info, err := t.info(ctx, foreign)
-	if err != nil {
-		return err
-	}
-
-	want, got := foreignStream(), info.Config
-	if got.MaxAge != want.MaxAge || got.Description != want.Description || got.Metadata[managed.StampKey] != foreignMark ||
-		info.State.Msgs != 1 {
-		return errors.Errorf("the stream of accounting was changed: it keeps %d messages for %s, is called %q and has the "+
-			"mark %q",
-			info.State.Msgs, got.MaxAge, got.Description, got.Metadata[managed.StampKey])
-	}
-
-	return nil
 }
 
 func (t *Tour) killInTheMiddle(ctx context.Context) error {

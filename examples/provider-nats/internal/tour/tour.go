@@ -35,6 +35,10 @@ type Options struct {
 	// Provider is the program of the provider, with the arguments before "run". Default: this program.
 	Provider []string
 
+	// Plugin is the program of kubectl moorage, which shows to a user what a step claims. Default: none, and nothing is
+	// shown by it.
+	Plugin string
+
 	// Poll is how often the provider observes each stream. Default: 2 s.
 	Poll time.Duration
 
@@ -189,6 +193,15 @@ func (t *Tour) take(ctx context.Context, s step, r *tour.Report) error {
 	happened, err := s.check(t, ctx)
 	if err != nil {
 		return err
+	}
+
+	shown, err := t.ask(ctx, s.shows)
+	if err != nil {
+		return err
+	}
+
+	if shown != "" {
+		happened += "\n" + shown
 	}
 
 	after, err := t.sent(ctx)

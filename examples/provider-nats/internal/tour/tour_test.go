@@ -22,13 +22,14 @@ import (
 	"github.com/moorage-dev/moorage/pkg/test/wait"
 )
 
-// build compiles the program that the tour runs and kills.
-func build(t *testing.T) string {
+// build compiles a program: the one that the tour runs and kills, or kubectl moorage.
+func build(t *testing.T, dir string) string {
 	t.Helper()
 
-	program := filepath.Join(t.TempDir(), "provider-nats")
+	program := filepath.Join(t.TempDir(), "program")
 	// It is not debugged: without debug information, the linker needs half the time.
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, "../..")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, ".")
+	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0") // under the race detector, too: nothing is compiled twice
 
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -46,6 +47,8 @@ type saboteur struct {
 	done bool // after the action rather than before it
 	harm func(saboteur, context.Context) error
 	want string // of the error
+
+	plugin string // kubectl moorage; empty: it shows nothing
 }
 
 func (s saboteur) pause(ctx context.Context) error {
@@ -146,11 +149,21 @@ func start(t *testing.T) *devenv.Env {
 // step with the false claim. A saboteur's number and step are the name of its test in
 // internal/testrun/proof.txt.
 func TestTour(t *testing.T) {
-	env, program := start(t), build(t)
+	env, program := start(t), build(t, "../..")
 
 	t.Run("Undisturbed", func(t *testing.T) {
-		if out, err := walk(t, env, program, saboteur{}); err != nil {
+		out, err := walk(t, env, program, saboteur{plugin: build(t, "../../../../cmd/kubectl-moorage")})
+		if err != nil {
 			t.Errorf("%v\n%s", err, out)
+		}
+
+		for _, want := range []string{
+			"stream/orders is applied", "No object differs", "UpdatedExternalResource", "What to do:", "There is no Stream",
+		} {
+			_, after, found := strings.Cut(out, "$ kubectl moorage ")
+			if !found || !strings.Contains(after, want) {
+				t.Errorf("kubectl moorage does not show %q in\n%s", want, out)
+			}
 		}
 	})
 
@@ -175,6 +188,7 @@ func walk(t *testing.T, env *devenv.Env, program string, s saboteur) (string, er
 	out := &strings.Builder{}
 	o := Options{
 		Out: out, Namespace: ns.Name, Provider: []string{program}, Poll: 300 * time.Millisecond, StepTimeout: wait.Patience(),
+		Plugin: s.plugin,
 	}
 	o.Quiet = time.Second // a busy API server records a request late
 	now := ""
