@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,7 +101,8 @@ func runsJob(t *testing.T, s *session, j job) (code int, output string) {
 	account := accountOf(t, s, pod.ServiceAccountName)
 	awaitRights(t, account, map[string]bool{buckets: true})
 
-	return processed(t, s, append(s.env(), "KUBECONFIG="+account), pod.Containers[0].Args...) // env has what the Secret has
+	// env has what the Secret has
+	return processed(t, s, append(s.env(), "KUBECONFIG="+account), pod.Containers[0].Args...)
 }
 
 // processed runs the provider until it ends, and returns its exit code and its output.
@@ -132,10 +134,12 @@ func get(t *testing.T, s *session, path string, into any) {
 func plansUpgrades(t *testing.T, s *session, program, chart string) {
 	t.Helper()
 
+	command := pageUpgrade(t, chart)
 	upgrade := func(values string) func() error {
 		return func() error {
-			out, err := exec.Command(program, "upgrade", "cloud", chart, "--reuse-values", "--set", values, "--kubeconfig",
-				s.kubeconfig, "--namespace", "providers").CombinedOutput()
+			args := append(slices.Clone(command), "--set", values, "--kubeconfig", s.kubeconfig)
+
+			out, err := exec.Command(program, args...).CombinedOutput()
 			if err != nil {
 				return fmt.Errorf("%w: %s", err, out)
 			}
@@ -150,7 +154,7 @@ func plansUpgrades(t *testing.T, s *session, program, chart string) {
 		return deployment.Spec.Replicas
 	}
 
-	code, output, err := planned(t, s, upgrade("plan.enabled=true,manager.replicas=3"))
+	code, output, err := planned(t, s, upgrade("manager.replicas=3"))
 	if code != 0 || err != nil || !strings.Contains(output, "Nothing was changed.") || replicas() != 3 {
 		t.Errorf("at rest: exit code %d, %d replicas, %v\n%s", code, replicas(), err, output)
 	}
@@ -173,6 +177,25 @@ func plansUpgrades(t *testing.T, s *session, program, chart string) {
 		!strings.Contains(output, "size 41 <- 40") || replicas() != 3 {
 		t.Errorf("with a difference: exit code %d, %d replicas, %v\n%s", code, replicas(), err, output)
 	}
+}
+
+// pageUpgrade returns the arguments of helm in docs/plan.md, for the release and the chart of this test.
+func pageUpgrade(t *testing.T, chart string) []string {
+	t.Helper()
+
+	page, err := os.ReadFile(filepath.Join(repository, "docs", "plan.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, after, ok := strings.Cut(string(page), "\n    helm upgrade provider-nats deploy/chart -n provider-nats ")
+	if !ok {
+		t.Fatal("docs/plan.md has no command that upgrades provider-nats")
+	}
+
+	line, _, _ := strings.Cut(after, "\n")
+
+	return append([]string{"upgrade", "cloud", chart, "-n", "providers"}, strings.Fields(line)...)
 }
 
 // withoutKind compiles the provider, and runs the command plan for an API server without the kind, and with mistakes in

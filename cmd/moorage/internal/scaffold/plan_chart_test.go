@@ -46,8 +46,8 @@ func planJob(t *testing.T, dir, helm, chart, name string) {
 		t.Error("the pods of the Job count as the provider")
 	}
 
-	if job.at("metadata", "annotations", "helm.sh/hook") != "pre-upgrade" || job.at("spec", "backoffLimit") != float64(0) ||
-		spec["restartPolicy"] != "Never" {
+	if job.at("metadata", "annotations", "helm.sh/hook") != "pre-upgrade" ||
+		job.at("spec", "backoffLimit") != float64(0) || spec["restartPolicy"] != "Never" {
 		t.Errorf("it does not run once before an upgrade: %v", job)
 	}
 

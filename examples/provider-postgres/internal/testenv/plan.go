@@ -42,7 +42,7 @@ func (w World) Plan(t *testing.T, args ...string) (code int, stdout, stderr stri
 
 	var out, errs bytes.Buffer
 
-	code = plan.Run(t.Context(), append([]string{"--kubeconfig", planKubeconfig(t, w.Kube)}, args...), &out, &errs, p)
+	code = plan.Run(t.Context(), append([]string{"--kubeconfig", PlanKubeconfig(t, w.Kube)}, args...), &out, &errs, p)
 
 	for _, r := range ledger.All() {
 		if r.Verb != http.MethodGet && r.Status != http.StatusForbidden { // the dry run of a manifest is forbidden
@@ -53,9 +53,9 @@ func (w World) Plan(t *testing.T, args ...string) (code int, stdout, stderr stri
 	return code, out.String(), errs.String()
 }
 
-// planKubeconfig applies the role of deploy/plan and its binding, and returns the path of a kubeconfig of the service
+// PlanKubeconfig applies the role of deploy/plan and its binding, and returns the path of a kubeconfig of the service
 // account, which has the role.
-func planKubeconfig(t *testing.T, kube ctrlclient.Client) string {
+func PlanKubeconfig(t *testing.T, kube ctrlclient.Client) string {
 	t.Helper()
 
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
