@@ -103,7 +103,7 @@ generate: bin/controller-gen ## Make deep copies, CRDs and roles from the types,
 	@for p in $(PROVIDER) $(POSTGRES); do $(MAKE) -C $$p generate CONTROLLER_GEN=$(CURDIR)/bin/controller-gen; done
 
 # What is compared is before and after, not the tree and git: the tree may hold changes.
-generated = find . -path ./bin -prune -o \( -name 'zz_generated.*' -o -path '*/package/crds/*' -o -path '*/package/rbac/*' -o -path '*/chart/files/*' -o -path './cmd/moorage/internal/port/*' -o -path './cmd/moorage/internal/wait/*' -o -path './docs/*.md' \) -type f -print0 | sort -z | xargs -0r sha256sum
+generated = find . -path ./bin -prune -o \( -name 'zz_generated.*' -o -path '*/package/crds/*' -o -path '*/package/rbac/*' -o -path '*/deploy/plan/role.yaml' -o -path '*/chart/files/*' -o -path './cmd/moorage/internal/port/*' -o -path './cmd/moorage/internal/wait/*' -o -path './docs/*.md' \) -type f -print0 | sort -z | xargs -0r sha256sum
 
 .PHONY: verify
 verify: bin/controller-gen ## Check that generated files, go.mod files, layers, sizes, documentation and links are as they should be

@@ -63,10 +63,6 @@ func provider(t *testing.T) (dir string) {
 func works(t *testing.T, s *session, account, namespace, scheme, token string) {
 	t.Helper()
 
-	if err := s.run(t.Context(), "go", "build", "-ldflags=-s -w", "-o", "bin/provider", "./cmd/provider"); err != nil {
-		t.Fatal(err)
-	}
-
 	var said bytes.Buffer
 
 	p := inPod(t, s)
@@ -245,6 +241,8 @@ func TestChartOnCluster(t *testing.T) {
 
 	chart := filepath.Join(s.Dir, "deploy", "chart")
 
+	withoutKind(t, s)
+
 	helm("install", "cloud", chart, "--create-namespace",
 		"--set",
 		"metrics.readers[0].kind=ServiceAccount,metrics.readers[0].name=scraper,metrics.readers[0].namespace=providers")
@@ -264,6 +262,8 @@ func TestChartOnCluster(t *testing.T) {
 	awaitRights(t, account, map[string]bool{buckets: true, "/namespaces/providers" + buckets: true})
 
 	works(t, s, account, "default", "https", scraper(t, s))
+
+	plansUpgrades(t, s, program, chart)
 
 	helm("upgrade", "cloud", chart, "--set",
 		"rbac.namespaced=true,rbac.namespaces={kube-public},networkPolicy.enabled=true,metrics.secure=false")

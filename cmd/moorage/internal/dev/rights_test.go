@@ -21,6 +21,13 @@ import (
 func serviceAccount(t *testing.T, s *session) (kubeconfig string) {
 	t.Helper()
 
+	return accountOf(t, s, "cloud-provider-cloud")
+}
+
+// accountOf returns a kubeconfig for a service account.
+func accountOf(t *testing.T, s *session, name string) (kubeconfig string) {
+	t.Helper()
+
 	build := s.command(t.Context(), filepath.Join(s.Dir, "bin", "devcluster-build"))
 	build.Stdout = nil
 
@@ -30,7 +37,7 @@ func serviceAccount(t *testing.T, s *session) (kubeconfig string) {
 	}
 
 	text, err := exec.Command(strings.TrimSpace(string(binary)), "kubeconfig", "--dir", filepath.Join(s.Dir, "cluster"),
-		"--user", "system:serviceaccount:providers:cloud-provider-cloud", "--group", "system:serviceaccounts").Output()
+		"--user", "system:serviceaccount:providers:"+name, "--group", "system:serviceaccounts").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,7 +134,30 @@ func TestOverlay(t *testing.T) {
 		}
 	}
 
-	text, err := os.ReadFile(filepath.Join(dir, "deploy", "base", "kustomization.yaml"))
+	overlay(t, dir, "base")
+
+	over := printed(t, dir, kustomize, "overlay")
+
+	if _, container := pod(
+		over["Deployment provider-cloud"]); container["image"] != "registry.example.org/provider-cloud:v1.2.3" {
+		t.Errorf("the image is %v", container["image"])
+	} else {
+		_, was := pod(base["Deployment provider-cloud"])
+		container["image"] = was["image"]
+	}
+
+	maps.DeleteFunc(base, func(what string, _ object) bool { return strings.HasPrefix(what, "MutatingAdmissionPolicy") })
+
+	if diff := cmp.Diff(base, over); diff != "" {
+		t.Errorf("-the base without the policy, +the overlay:\n%s", diff)
+	}
+}
+
+// overlay makes the overlay that the kustomization in a folder of deploy shows in its comment.
+func overlay(t *testing.T, dir, folder string) {
+	t.Helper()
+
+	text, err := os.ReadFile(filepath.Join(dir, "deploy", folder, "kustomization.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,21 +174,5 @@ func TestOverlay(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "overlay", "kustomization.yaml"), []byte(strings.Join(lines, "\n")),
 		0o600); err != nil {
 		t.Fatal(err)
-	}
-
-	over := printed(t, dir, kustomize, "overlay")
-
-	if _, container := pod(
-		over["Deployment provider-cloud"]); container["image"] != "registry.example.org/provider-cloud:v1.2.3" {
-		t.Errorf("the image is %v", container["image"])
-	} else {
-		_, was := pod(base["Deployment provider-cloud"])
-		container["image"] = was["image"]
-	}
-
-	maps.DeleteFunc(base, func(what string, _ object) bool { return strings.HasPrefix(what, "MutatingAdmissionPolicy") })
-
-	if diff := cmp.Diff(base, over); diff != "" {
-		t.Errorf("-the base without the policy, +the overlay:\n%s", diff)
 	}
 }

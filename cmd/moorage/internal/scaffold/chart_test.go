@@ -183,6 +183,9 @@ func TestChart(t *testing.T) {
 			"--metrics-secure"},
 		"Prometheus": {[]string{"prometheus.enabled=true"}, and("ServiceMonitor", "PrometheusRule"), "", ""},
 		"Policy":     {[]string{"networkPolicy.enabled=true"}, and("NetworkPolicy"), "", ""},
+		"Plan": {[]string{"plan.enabled=true"}, slices.Sorted(slices.Values(append([]string{
+			"ClusterRole " + name + "-plan", "ClusterRoleBinding " + name + "-plan", "Job " + name + "-plan",
+			"ServiceAccount " + name + "-plan"}, all...))), "", "plan"},
 		"Namespaced": {[]string{"rbac.namespaced=true"}, roles("providers"), "--namespace=providers", ""},
 		"Namespaces": {[]string{"rbac.namespaces={team-b,team-a,team-b}"}, roles("providers", "team-b", "team-a"),
 			"--namespace=team-b,team-a", ""},
@@ -266,6 +269,7 @@ func TestChart(t *testing.T) {
 		prometheus(t, dir, rendered(t, helm, chart, "prometheus.enabled=true", "metrics.port=9090"), name)
 	})
 	t.Run("Readers", func(t *testing.T) { readers(t, helm, chart, name) })
+	t.Run("PlanJob", func(t *testing.T) { planJob(t, dir, helm, chart, name) })
 	t.Run("RightsByNamespace", func(t *testing.T) { rightsByNamespace(t, helm, chart, name) })
 	t.Run("Rights", func(t *testing.T) {
 		everywhere, here := rendered(t, helm, chart), rendered(t, helm, chart, "rbac.namespaced=true")

@@ -219,3 +219,47 @@ func TestArticle(t *testing.T) {
 		}
 	}
 }
+
+// TestFakeNames wants the prefix fake for the names of the package that only the fake has: an author's client is in the
+// same package, and may well have a function read.
+func TestFakeNames(t *testing.T) {
+	for _, client := range []string{scaffold.HTTP, scaffold.Interface} {
+		p := cloud()
+		p.Client = client
+
+		file, err := parser.ParseFile(token.NewFileSet(), "", content(t, p, "internal/api/fake.go"), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var names []string
+
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil {
+					names = append(names, d.Name.Name)
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.TypeSpec:
+						names = append(names, s.Name.Name)
+					case *ast.ValueSpec:
+						names = append(names, s.Names[0].Name)
+					}
+				}
+			}
+		}
+
+		for _, name := range names {
+			if !token.IsExported(name) && !strings.HasPrefix(name, "fake") {
+				t.Errorf("%s: the fake has the name %s", client, name)
+			}
+		}
+
+		if len(names) < 5 {
+			t.Errorf("%s: only %q were found", client, names)
+		}
+	}
+}

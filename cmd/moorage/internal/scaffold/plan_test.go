@@ -201,7 +201,7 @@ func TestExamplesOfACycle(t *testing.T) {
 func TestPlanTouchesNobodysFiles(t *testing.T) {
 	shared := []string{
 		"apis/v1alpha1/resource_types.go", "deploy/base/deployment.yaml", "deploy/chart/values.yaml",
-		"internal/connect/connect.go", "internal/testenv/connection.go",
+		"deploy/plan/job.yaml", "internal/connect/connect.go", "internal/testenv/connection.go",
 	}
 
 	one := with(t, cloud(), bucket())

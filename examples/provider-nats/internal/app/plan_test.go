@@ -18,10 +18,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -30,7 +30,6 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/devenv"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/natstest"
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
-	manifests "github.com/moorage-dev/moorage/examples/provider-nats/package"
 	"github.com/moorage-dev/moorage/pkg/plan"
 	"github.com/moorage-dev/moorage/pkg/resource"
 	"github.com/moorage-dev/moorage/pkg/test/wait"
@@ -38,7 +37,7 @@ import (
 
 var plannedStreams = flag.Int("planned-streams", 40, "how many streams TestPlan has")
 
-// reading is the user that the command runs as: it may only read, in the API server and in NATS.
+// reading is the user of NATS that may only read.
 const reading = "provider-nats-plan"
 
 // A planned environment has streams that a provider has made, and a user that may only read.
@@ -49,6 +48,8 @@ type planned struct {
 	nats       *server.Server
 	js         jetstream.JetStream
 	kubeconfig string
+	account    string // the user of the kubeconfig
+	job        batchv1.Job
 }
 
 func newPlanned(t *testing.T) *planned {
@@ -80,7 +81,6 @@ func newPlanned(t *testing.T) *planned {
 	})
 
 	p.logIn("provider", "p")
-	p.deployable()
 	p.grant()
 
 	return p
@@ -115,89 +115,40 @@ func (p *planned) logIn(user, password string) {
 	p.must(p.env.Client.Update(p.Context(), pc))
 }
 
-// grant gives the role of the command to its user.
+// grant applies the role of deploy/plan and its binding. The command runs as the service account of the Job.
 func (p *planned) grant() {
 	p.Helper()
 
-	role := planRole(p.T)
+	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
+	p.deployed("role.yaml", role)
+	p.deployed("clusterrolebinding.yaml", binding)
 	p.must(p.env.Client.Create(p.Context(), role))
-	p.must(p.env.Client.Create(p.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: reading},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: reading}},
-	}))
+	p.must(p.env.Client.Create(p.Context(), binding))
 
-	image, err := p.env.Cluster.UserKubeconfig(p.Context(), reading)
+	p.deployed("job.yaml", &p.job)
+
+	pod, subject := p.job.Spec.Template.Spec, binding.Subjects[0]
+	if subject.Kind != rbacv1.ServiceAccountKind || subject.Namespace != p.job.Namespace ||
+		subject.Name != pod.ServiceAccountName || len(pod.Containers) != 1 {
+		p.Fatalf("the role is bound to %+v, and not to the account of the Job %+v", subject, pod)
+	}
+
+	p.account = "system:serviceaccount:" + subject.Namespace + ":" + subject.Name
+
+	image, err := p.env.Cluster.UserKubeconfig(p.Context(), p.account, "system:serviceaccounts")
 	p.must(err)
 
 	p.kubeconfig = filepath.Join(p.TempDir(), "kubeconfig")
 	p.must(os.WriteFile(p.kubeconfig, image, 0o600))
 }
 
-// deployable sends the manifests of deploy/plan to the API server as a dry run: unknown fields are refused.
-func (p *planned) deployable() {
+// deployed reads a manifest of deploy/plan.
+func (p *planned) deployed(name string, into any) {
 	p.Helper()
 
-	files, err := filepath.Glob("../../deploy/plan/*.yaml")
+	image, err := os.ReadFile(filepath.Join("..", "..", "deploy", "plan", name))
 	p.must(err)
-
-	strict := client.WithFieldValidation(p.env.Client, metav1.FieldValidationStrict)
-	p.must(strict.Create(p.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: provider.Name}}))
-
-	for _, file := range files {
-		image, err := os.ReadFile(file)
-		p.must(err)
-
-		obj := &unstructured.Unstructured{}
-		p.must(yaml.UnmarshalStrict(image, &obj.Object))
-
-		if err := strict.Create(p.Context(), obj, client.DryRunAll); client.IgnoreAlreadyExists(err) != nil {
-			p.Errorf("%s: %v", file, err)
-		}
-	}
-
-	if len(files) != 4 {
-		p.Errorf("%d files in deploy/plan", len(files))
-	}
-}
-
-func planRole(t *testing.T) *rbacv1.ClusterRole {
-	t.Helper()
-
-	image, err := os.ReadFile("../../deploy/plan/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	role := &rbacv1.ClusterRole{}
-	if err := yaml.UnmarshalStrict(image, role); err != nil {
-		t.Fatal(err)
-	}
-
-	return role
-}
-
-// TestPlanRole: the role of the command has everything that the provider may read, and nothing else.
-func TestPlanRole(t *testing.T) {
-	role, err := manifests.Role()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var want []rbacv1.PolicyRule
-
-	for _, rule := range role.Rules {
-		rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool {
-			return !slices.Contains([]string{"get", "list", "watch"}, verb)
-		})
-		if len(rule.Verbs) > 0 && rule.Resources[0] != "leases" {
-			want = append(want, rule)
-		}
-	}
-
-	if got := planRole(t).Rules; !reflect.DeepEqual(got, want) {
-		t.Errorf("deploy/plan/role.yaml has\n%+v\nwant\n%+v", got, want)
-	}
+	p.must(yaml.UnmarshalStrict(image, into))
 }
 
 func (p *planned) stream(name string) *v1alpha1.Stream {
@@ -251,14 +202,21 @@ func (p *planned) tamper(name string, change func(*jetstream.StreamConfig)) {
 	p.must(err)
 }
 
-// run runs the command as a process of its own: a command sets the logger of the process, which the provider uses.
+// run runs the command line of the Job, with more arguments, as a process of its own: a command sets the logger of the
+// process, which the provider uses.
 func (p *planned) run(args ...string) (code int, stdout, stderr string) {
 	p.Helper()
 
 	var out, errs bytes.Buffer
 
-	cmd := exec.CommandContext(p.Context(), os.Args[0], append([]string{"plan", "--kubeconfig", p.kubeconfig}, args...)...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), asProgram+"=1"), &out, &errs
+	container := p.job.Spec.Template.Spec.Containers[0]
+	cmd := exec.CommandContext(p.Context(), os.Args[0], slices.Concat(container.Args, args)...)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "KUBECONFIG="+p.kubeconfig)
+	cmd.Stdout, cmd.Stderr = &out, &errs
+
+	if len(container.Command)+len(container.Env)+len(container.EnvFrom) > 0 {
+		p.Fatalf("the Job has more than arguments: %+v", container)
+	}
 
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		p.Fatal(err)
@@ -284,7 +242,7 @@ func rows(table string) map[string]string {
 func (p *planned) unwritten(before map[string]uint64) {
 	p.Helper()
 
-	requests, err := p.env.Cluster.Requests(reading)
+	requests, err := p.env.Cluster.Requests(p.account)
 	p.must(err)
 
 	for _, r := range requests {

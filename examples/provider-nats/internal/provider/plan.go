@@ -12,7 +12,7 @@ import (
 	kinds "github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
 )
 
-// Plan returns this provider for the command that shows what it would do. The options are those of the
+// Plan returns this provider for the command that shows what it would change. The options are those of the
 // provider that runs, as far as they matter for a decision. Config returns the access to the cluster.
 func Plan(o Options, config func(kubeconfig string) (*rest.Config, error)) (plan.Provider, error) {
 	if o.Limits == nil {
@@ -36,7 +36,9 @@ func Plan(o Options, config func(kubeconfig string) (*rest.Config, error)) (plan
 		},
 		Manager: func(namespaces []string) manager.Options {
 			of := o
-			of.Namespace = strings.Join(namespaces, ",")
+			if len(namespaces) > 0 { // else those of the provider that runs
+				of.Namespace = strings.Join(namespaces, ",")
+			}
 
 			return managerOptions(scheme, of)
 		},

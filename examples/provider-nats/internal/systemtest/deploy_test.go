@@ -69,7 +69,8 @@ func TestDeploy(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	files := listed(t, filepath.Join("..", "..", "deploy", "base"))
+	files := slices.Concat(listed(t, filepath.Join("..", "..", "deploy", "base")),
+		listed(t, filepath.Join("..", "..", "deploy", "plan")))
 
 	for _, path := range files {
 		obj := &unstructured.Unstructured{}
@@ -82,7 +83,7 @@ func TestDeploy(t *testing.T) {
 
 	var all []string
 
-	for _, folder := range []string{"package/*", "deploy/base"} {
+	for _, folder := range []string{"package/*", "deploy/base", "deploy/plan"} {
 		found, err := filepath.Glob(filepath.Join("..", "..", folder, "*.yaml"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,5 +1,5 @@
-// Command provider runs provider-postgres against a cluster. "provider plan" shows what it would change, without a
-// change.
+// Command provider runs provider-postgres against a cluster. "provider plan" shows what it would change, and changes
+// nothing.
 package main
 
 import (
@@ -21,14 +21,15 @@ import (
 
 func main() {
 	o := provider.DefaultOptions()
-	if len(os.Args) > 1 && os.Args[1] == "plan" {
-		os.Exit(showPlan(o, os.Args[2:]))
-	}
-
 	debug := flag.Bool("debug", false, "also log debug messages")
 
 	addFlags(flag.CommandLine, &o)
+	flag.Usage = usage
 	flag.Parse() // --kubeconfig is a flag of controller-runtime
+
+	if flag.NArg() > 0 {
+		os.Exit(command(o, flag.Args()))
+	}
 
 	if err := o.Election.Check(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", provider.Name, err)
@@ -43,9 +44,37 @@ func main() {
 	}
 }
 
-// showPlan shows what the provider would change, and returns the exit code.
+// usage prints the commands and the flags.
+func usage() {
+	fmt.Fprintf(flag.CommandLine.Output(), `Usage of %[1]s:
+  %[1]s [flags]
+        runs the provider
+  %[1]s [flags] plan [flags of plan]
+        shows what the provider would change, and changes nothing; "plan --help" lists its flags
+
+Flags:
+`, provider.Name)
+	flag.PrintDefaults()
+}
+
+// command runs a command of the command line, and returns the exit code. A misspelled command does not run the
+// provider.
+func command(o provider.Options, args []string) int {
+	if args[0] != "plan" {
+		fmt.Fprintf(os.Stderr, "%s: there is no command %q: the only one is plan, and flags begin with a hyphen\n",
+			provider.Name, args[0])
+
+		return 2
+	}
+
+	return showPlan(o, args[1:])
+}
+
+// showPlan shows what a provider with these options would change, and returns the exit code.
 func showPlan(o provider.Options, args []string) int {
-	ctrl.SetLogger(logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	o.Logger = logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	ctrl.SetLogger(o.Logger)
+	klog.SetLogger(o.Logger)
 
 	p, err := provider.Plan(o, func(kubeconfig string) (*rest.Config, error) {
 		if kubeconfig == "" {

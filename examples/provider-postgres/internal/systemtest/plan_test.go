@@ -2,10 +2,13 @@ package systemtest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,6 +17,7 @@ import (
 
 	"github.com/moorage-dev/moorage/examples/provider-postgres/apis/v1alpha1"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/pgserver"
+	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/provider"
 	"github.com/moorage-dev/moorage/examples/provider-postgres/internal/testenv"
 )
 
@@ -46,6 +50,7 @@ func TestPlan(t *testing.T) {
 		!strings.Contains(out, "1 would be created, 1 would be updated.\n") {
 		t.Errorf("of manifests: exit code %d\n%s%s", code, out, errs)
 	}
+	planJob(t, w, file)
 	var databases int
 	conn, err := w.Server.Connect(t.Context(), pgserver.Superuser, pgserver.Password, "planned")
 	if err != nil {
@@ -62,4 +67,40 @@ func TestPlan(t *testing.T) {
 		t.Errorf("a manifest was applied: %v", err)
 	}
 	remove(t, w, database)
+}
+
+// planJob runs the command line of the Job of deploy/plan as a process, with the permissions of its service account.
+func planJob(t *testing.T, w testenv.World, file string) {
+	t.Helper()
+	var job batchv1.Job
+	read(t, filepath.Join("..", "..", "deploy", "plan", "job.yaml"), &job)
+	pod, program := job.Spec.Template.Spec, filepath.Join(t.TempDir(), "provider")
+	if len(pod.Containers) != 1 || len(pod.Containers[0].Command)+len(pod.Containers[0].EnvFrom) > 0 ||
+		pod.ServiceAccountName != provider.Name+"-plan" {
+		t.Fatalf("the Job is not as it is run here: %+v", pod)
+	}
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/provider").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	env := append(os.Environ(), "KUBECONFIG="+testenv.PlanKubeconfig(t, w.Kube))
+	for _, tc := range []struct {
+		before, after []string // the arguments of the Job
+		code          int
+		want          string
+	}{
+		{[]string{"--namespace", w.Namespace}, nil, plan.ExitUnchanged, "1 as it is.\nNothing was changed."},
+		{nil, []string{"-f", file}, plan.ExitChanges, "1 would be created, 1 would be updated.\n"},
+		{[]string{"--allow-hosts", "none", "--namespace", w.Namespace}, nil, plan.ExitFailed, "1 could not be planned."},
+		{[]string{"rum"}, nil, 2, `there is no command "rum"`},
+	} {
+		cmd := exec.Command(program, slices.Concat(tc.before, pod.Containers[0].Args, tc.after)...)
+		cmd.Env = env
+		out, err := cmd.CombinedOutput()
+		if err != nil && cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		if code := cmd.ProcessState.ExitCode(); code != tc.code || !strings.Contains(string(out), tc.want) {
+			t.Errorf("%q: exit code %d, want %d and %q\n%s", cmd.Args[1:], code, tc.code, tc.want, out)
+		}
+	}
 }

@@ -152,13 +152,8 @@ func Kube(t *testing.T) ctrlclient.Client {
 func grant(t *testing.T, kube ctrlclient.Client) {
 	t.Helper()
 
-	text, err := os.ReadFile(packaged("rbac/role.yaml"))
-	must(t, err)
-
-	role, scheme := &rbacv1.ClusterRole{}, kube.Scheme()
-	from := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true})
-	_, _, err = from.Decode(text, nil, role)
-	must(t, err)
+	role := &rbacv1.ClusterRole{}
+	decode(t, kube.Scheme(), packaged("rbac/role.yaml"), role)
 	must(t, ctrlclient.IgnoreAlreadyExists(kube.Create(t.Context(), role)))
 
 	binding := &rbacv1.ClusterRoleBinding{
@@ -167,6 +162,18 @@ func grant(t *testing.T, kube ctrlclient.Client) {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: provider.Name}},
 	}
 	must(t, ctrlclient.IgnoreAlreadyExists(kube.Create(t.Context(), binding)))
+}
+
+// decode reads the object of a file.
+func decode(t *testing.T, scheme *runtime.Scheme, path string, into runtime.Object) {
+	t.Helper()
+
+	text, err := os.ReadFile(path)
+	must(t, err)
+
+	from := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{Yaml: true})
+	_, _, err = from.Decode(text, nil, into)
+	must(t, err)
 }
 
 // Run runs the provider like its program, with the options that change sets, until ctx ends
@@ -185,9 +192,12 @@ func (w World) Run(ctx context.Context, change func(*provider.Options), carry tr
 	return stopped
 }
 
-// packaged returns the path of a file in the folder package. It searches upwards from the
-// folder of the test.
-func packaged(name string) string {
+// packaged returns the path of a file in the folder package.
+func packaged(name string) string { return located("package/" + name) }
+
+// located returns the path of a file of the project. It searches upwards from the folder of
+// the test.
+func located(name string) string {
 	root := "."
 	for range 8 {
 		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
@@ -197,7 +207,7 @@ func packaged(name string) string {
 		root = filepath.Join(root, "..")
 	}
 
-	return filepath.Join(root, "package", filepath.FromSlash(name))
+	return filepath.Join(root, filepath.FromSlash(name))
 }
 
 // Ready waits until an object is ready. If it waits in vain, it says why.

@@ -47,17 +47,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $out }}
 {{- end }}
 
+{{/* The parts of rules that only read. */}}
+{{- define "provider.reads" -}}
+{{- $out := list }}
+{{- range $rule := . }}
+{{- $verbs := list }}
+{{- range $rule.verbs }}{{ if has . (list "get" "list" "watch") }}{{ $verbs = append $verbs . }}{{ end }}{{ end }}
+{{- if has "*" $rule.verbs }}{{ $verbs = list "get" "list" "watch" }}{{ end }}
+{{- if $verbs }}{{ $out = append $out (merge (dict "verbs" $verbs) $rule) }}{{ end }}
+{{- end }}
+{{- toJson $out }}
+{{- end }}
+
 {{/* The rules of the provider: those of its role, without writes of Secrets if no object asks for any. */}}
 {{- define "provider.rules" -}}
 {{- $rules := (.Files.Get "files/rbac/role.yaml" | fromYaml).rules }}
 {{- if not .Values.rbac.connectionSecrets }}
 {{- $left := include "provider.about" (dict "rules" $rules "plurals" (list "secrets") "are" false) | fromJsonArray }}
-{{- range $rule := include "provider.about" (dict "rules" $rules "plurals" (list "secrets") "are" true) | fromJsonArray }}
-{{- $verbs := list }}
-{{- range $rule.verbs }}{{ if has . (list "get" "list" "watch") }}{{ $verbs = append $verbs . }}{{ end }}{{ end }}
-{{- if $verbs }}{{ $left = append $left (merge (dict "verbs" $verbs) $rule) }}{{ end }}
-{{- end }}
-{{- $rules = $left }}
+{{- $secrets := include "provider.about" (dict "rules" $rules "plurals" (list "secrets") "are" true) | fromJsonArray }}
+{{- $rules = include "provider.reads" $secrets | fromJsonArray | concat $left }}
 {{- end }}
 {{- toJson $rules }}
 {{- end }}
@@ -66,4 +74,30 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - kind: ServiceAccount
   name: {{ include "provider.serviceAccount" . }}
   namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{- define "provider.image" -}}
+{{- with .Values.manager.image }}{{ printf "%s%s" .repository (empty .digest | ternary (printf ":%s" (.tag | default $.Chart.AppVersion)) (printf "@%s" .digest)) | quote }}{{ end }}
+{{- end }}
+
+{{/* The environment of a container, by the values of the manager. */}}
+{{- define "provider.environment" -}}
+{{- if or .env .envOverrides }}
+env:
+  {{- range .env }}
+  {{- if not (hasKey $.envOverrides .name) }}
+  - {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- end }}
+  {{- range $name, $value := .envOverrides }}
+  - name: {{ $name }}
+    value: {{ $value | quote }}
+  {{- end }}
+{{- end }}
+{{- with .envSecret }}
+envFrom:
+  - secretRef:
+      name: {{ . }}
+      optional: true
+{{- end }}
 {{- end }}
