@@ -46,7 +46,8 @@ const (
 
 // flags are the flags of the command.
 type flags struct {
-	kubeconfig, namespace, output, fieldManager string
+	kubeconfig, namespace, output string
+	how                            managed.Apply
 	kinds, files                                texts
 	all                                         bool
 	workers                                     int
@@ -103,8 +104,11 @@ func parse(name string, args []string, errs io.Writer) (f flags, err error) {
 	set.Var(&f.kinds, "kind", "plan the objects of this kind only; may be given several times")
 	set.Var(&f.files, "f", "plan the manifests of this `file` instead of stored objects, without applying them; may be "+
 		"given several times")
-	set.StringVar(&f.fieldManager, "field-manager", "kubectl",
-		"with -f, the field manager that would apply the manifests by server-side apply")
+	set.BoolVar(&f.how.ServerSide, "server-side", false,
+		"with -f, plan what kubectl apply --server-side would do, and not kubectl apply")
+	set.BoolVar(&f.how.Force, "force-conflicts", false,
+		"with --server-side, take over fields of other field managers; otherwise such a field is an error")
+	set.StringVar(&f.how.FieldManager, "field-manager", "kubectl", "with -f, the field manager that would apply the manifests")
 	set.BoolVar(&f.all, "all", false, "print the objects that stay as they are, too")
 	set.StringVar(&f.output, "o", outputTable, "how to print the plans: table or json")
 	set.IntVar(&f.workers, "workers", 10, "how many objects are planned at a time")

@@ -131,7 +131,7 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 	if f.namespace, err = f.defaultNamespace(); err != nil {
 		return nil, err
 	}
-	r.fieldManager = f.fieldManager
+	r.how = &f.how
 	seen := map[named]string{}
 	for _, m := range manifests {
 		if err := r.place(p, m, f); err != nil {
@@ -142,7 +142,7 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 			return nil, errors.Errorf("%s: %s %s is in %s, too: keep one of them", m.where, m.GetKind(), of.key.String(), first)
 		}
 		seen[of] = m.where
-		mg, validated, err := p.Applied(ctx, m.Unstructured, f.fieldManager)
+		mg, validated, err := p.Applied(ctx, m.Unstructured, f.how)
 		if err != nil {
 			return nil, errors.Wrap(err, m.where)
 		}
