@@ -47,11 +47,11 @@ const (
 // flags are the flags of the command.
 type flags struct {
 	kubeconfig, namespace, output string
-	how                            managed.Apply
-	kinds, files                                texts
-	all                                         bool
-	workers                                     int
-	timeout                                     time.Duration
+	how                           managed.Apply
+	kinds, files                  texts
+	all                           bool
+	workers                       int
+	timeout                       time.Duration
 }
 
 // texts are the values of a flag that may be given several times.
@@ -107,8 +107,9 @@ func parse(name string, args []string, errs io.Writer) (f flags, err error) {
 	set.BoolVar(&f.how.ServerSide, "server-side", false,
 		"with -f, plan what kubectl apply --server-side would do, and not kubectl apply")
 	set.BoolVar(&f.how.Force, "force-conflicts", false,
-		"with --server-side, take over fields of other field managers; otherwise such a field is an error")
-	set.StringVar(&f.how.FieldManager, "field-manager", "kubectl", "with -f, the field manager that would apply the manifests")
+		"with --server-side, take over fields that other field managers have set; otherwise their objects cannot be planned")
+	set.StringVar(&f.how.FieldManager, "field-manager", "",
+		"with -f, the field manager that would apply the manifests; empty means that of kubectl apply")
 	set.BoolVar(&f.all, "all", false, "print the objects that stay as they are, too")
 	set.StringVar(&f.output, "o", outputTable, "how to print the plans: table or json")
 	set.IntVar(&f.workers, "workers", 10, "how many objects are planned at a time")
@@ -125,6 +126,10 @@ func parse(name string, args []string, errs io.Writer) (f flags, err error) {
 		return f, errors.New("--workers must be more than 0")
 	case f.timeout <= 0:
 		return f, errors.New("--timeout must be more than 0")
+	case f.how.ServerSide && len(f.files) == 0:
+		return f, errors.New("--server-side needs -f: it says how manifests would be applied")
+	case f.how.Force && !f.how.ServerSide:
+		return f, errors.New("--force-conflicts needs --server-side: kubectl apply without it has no conflicts")
 	case len(f.files) > 0 && len(f.kinds) > 0:
 		return f, errors.New("--kind does not go with -f: all manifests of the files are planned")
 	case len(f.files) > 0 && len(f.namespaces()) > 1:

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -131,7 +134,7 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 	if f.namespace, err = f.defaultNamespace(); err != nil {
 		return nil, err
 	}
-	r.how = &f.how
+	r.how = f.how
 	seen := map[named]string{}
 	for _, m := range manifests {
 		if err := r.place(p, m, f); err != nil {
@@ -143,16 +146,40 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 		}
 		seen[of] = m.where
 		mg, validated, err := p.Applied(ctx, m.Unstructured, f.how)
-		if err != nil {
+		switch {
+		case kerrors.IsConflict(err):
+			r.add(managed.Plan{Kind: m.GroupVersionKind(), Object: of.key, Err: conflict(err)})
+
+			continue
+		case err != nil:
 			return nil, errors.Wrap(err, m.where)
-		}
-		if !validated {
+		case !validated:
 			r.unvalidated++
 		}
 		objects = append(objects, mg)
 	}
 
 	return objects, nil
+}
+
+// conflict returns an error with each field of a manifest that another field manager has set.
+func conflict(err error) error {
+	var status kerrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return err
+	}
+	var fields []string
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			fields = append(fields, strings.TrimPrefix(cause.Field, ".")+" ("+cause.Message+")")
+		}
+	}
+	if len(fields) == 0 {
+		return err
+	}
+
+	return errors.Errorf("other field managers have set fields of the file to other values: %s: remove these fields "+
+		"from the file, or take them over by --force-conflicts", strings.Join(fields, ", "))
 }
 
 // defaultNamespace returns the namespace of manifests that have none: that of the flag, or as for kubectl that of the

@@ -99,9 +99,8 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "The API server has not validated %s: that needs the verbs patch and create for the objects.\n",
 			counted(r.unvalidated, "manifest"))
 	}
-	if r.fieldManager != "" {
-		fmt.Fprintf(&b, "A field that a file no longer has stays, unless server-side apply by %q owns it.\n",
-			r.fieldManager)
+	if r.unvalidated > 0 && r.how.ServerSide {
+		b.WriteString("So a field that a file no longer has counts as not removed.\n")
 	}
 	b.WriteString("Nothing was changed.\n")
 

@@ -23,7 +23,7 @@ type report struct {
 	plans       []managed.Plan
 	unvalidated int // manifests that the API server has not validated
 
-	how *managed.Apply // how the manifests would be applied, or nil if stored objects are planned
+	how managed.Apply // how the manifests would be applied
 
 	began time.Time
 	took  time.Duration

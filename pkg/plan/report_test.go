@@ -55,7 +55,7 @@ func reportOf(plans ...managed.Plan) *report {
 		r.add(p)
 	}
 	r.sort()
-	r.took, r.unvalidated, r.fieldManager = 1500*time.Millisecond, 1, "kubectl"
+	r.took, r.unvalidated, r.how = 1500*time.Millisecond, 1, managed.Apply{ServerSide: true}
 
 	return r
 }
@@ -80,7 +80,7 @@ Other   -          -          ?        cannot list
 2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, 1 to be looked after by a user, `+
 		`1 without a change of the external system, 2 could not be planned.
 The API server has not validated 1 manifest: that needs the verbs patch and create for the objects.
-A field that a file no longer has stays, unless server-side apply by "kubectl" owns it.
+So a field that a file no longer has counts as not removed.
 Nothing was changed.
 `, "\n")
 	want = strings.Replace(want, ", FIELDS\n", `, subjects none <- ["a.>?[2J?? "] (cannot be changed), `+

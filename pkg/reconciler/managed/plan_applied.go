@@ -1,7 +1,9 @@
 package managed
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
@@ -12,37 +14,48 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	kjson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/mergepatch"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/resource"
+)
+
+// The field managers of kubectl apply.
+const (
+	clientSideManager = "kubectl-client-side-apply"
+	serverSideManager = "kubectl"
 )
 
 // An Apply says how a manifest would be applied. The zero value is kubectl apply.
 type Apply struct {
 	// ServerSide means kubectl apply --server-side.
 	ServerSide bool
-	// FieldManager is the field manager. It is "kubectl" if it is empty.
+
+	// FieldManager is the field manager. If it is empty, it is that of kubectl apply.
 	FieldManager string
-	// Force takes over fields that other field managers have applied with another value. Without it, such a field is an
-	// error, as for kubectl. It has an effect only with ServerSide.
+
+	// Force takes over fields to which other field managers have given another value. Without it, such a field is a
+	// conflict. It has an effect only with ServerSide.
 	Force bool
 }
 
-// Applied returns the object that a manifest would lead to if it were applied, by how. It sends the change as a dry
-// run, so that the API server sets defaults and validates it. Nothing is stored. The result has no UID if no object of
-// the name is stored.
+// Applied returns the object that a manifest would lead to if it were applied. It sends the change as a dry run, so
+// that the API server sets defaults and validates it. Nothing is stored. The result has no UID if no object of the name
+// is stored.
 //
-// Without ServerSide, a field that the manifest no longer has is removed if the last kubectl apply has set it, as the
-// annotation kubectl.kubernetes.io/last-applied-configuration says. With ServerSide, it is removed if only the
-// FieldManager has applied it by server-side apply.
+// A field that the manifest no longer has is removed as by kubectl apply: if the annotation
+// kubectl.kubernetes.io/last-applied-configuration has it. With ServerSide it is removed if only the FieldManager has
+// applied it, or a former kubectl apply without ServerSide.
 //
-// If this process has no permission to patch or create the object, validated is false: the object is then the stored
-// object with what the manifest sets, or the manifest as it is if no object of the name is stored. Any other refusal of
-// the API server, such as that of a webhook or a quota, is an error.
+// If this process has no permission to patch or create the object, validated is false. The object is then the stored
+// object with the change, without what only the API server knows. Any other refusal of the API server, such as that of
+// a webhook or a quota, is an error. With ServerSide and without Force it is a conflict of [kerrors.IsConflict] if
+// another field manager has given another value to a field.
 //
 // The kind of the manifest must have been set up with the manager of the Planner. Applied sends requests to the API
 // server, and does not need the caches.
@@ -52,17 +65,11 @@ func (p *Planner) Applied(ctx context.Context, manifest *unstructured.Unstructur
 	if r == nil {
 		return nil, false, p.unknownKind(manifest.GetKind())
 	}
-	if how.FieldManager == "" {
-		how.FieldManager = "kubectl"
-	}
 	stored, err := p.stored(ctx, manifest)
 	if err != nil {
 		return nil, false, err
 	}
-	tried, err := p.tryApply(ctx, stored, manifest, how)
-	if validated = err == nil; unpermitted(err) {
-		tried, err = merged(stored, manifest), nil
-	}
+	tried, validated, err := p.tryApply(ctx, stored, manifest, how)
 	if err != nil {
 		return nil, false, err
 	}
@@ -79,49 +86,97 @@ func (p *Planner) Applied(ctx context.Context, manifest *unstructured.Unstructur
 	return mg, validated, nil
 }
 
-// tryApply sends a manifest as a dry run, and returns what would be stored. The argument stored is the stored object,
-// or nil.
+// tryApply returns the object that a manifest leads to. The argument stored is the stored object, or nil.
 func (p *Planner) tryApply(ctx context.Context, stored, manifest *unstructured.Unstructured, how Apply) (
-	*unstructured.Unstructured, error) {
-	c := p.manager.Manager.GetClient()
-	if stored != nil && !how.ServerSide {
-		return patched(ctx, c, stored, manifest, how)
+	tried *unstructured.Unstructured, validated bool, err error) {
+	if stored == nil || how.ServerSide {
+		return p.tryServerSide(ctx, stored, manifest, how)
 	}
-	tried := manifest.DeepCopy()
-	tried.SetManagedFields(nil)
-	options := []client.ApplyOption{client.DryRunAll, client.FieldOwner(how.FieldManager)}
+	patch, err := clientSidePatch(stored, manifest)
+	if err != nil {
+		return nil, false, err
+	}
+	tried, err = p.tryPatch(ctx, stored, patch, cmp.Or(how.FieldManager, clientSideManager))
+	if unpermitted(err) {
+		return changedBy(stored, patch), false, nil
+	}
+
+	return tried, err == nil, err
+}
+
+// tryServerSide sends a manifest as the dry run of a server-side apply. An object that is not stored is the same for
+// any apply.
+func (p *Planner) tryServerSide(ctx context.Context, stored, manifest *unstructured.Unstructured, how Apply) (
+	tried *unstructured.Unstructured, validated bool, err error) {
+	manager := cmp.Or(how.FieldManager, serverSideManager)
+	options := []client.ApplyOption{client.DryRunAll, client.FieldOwner(manager)}
 	if how.Force {
 		options = append(options, client.ForceOwnership)
 	}
+	tried = manifest.DeepCopy()
+	err = p.manager.Manager.GetClient().Apply(ctx, client.ApplyConfigurationFromUnstructured(tried), options...)
+	switch {
+	case unpermitted(err) && stored == nil:
+		return manifest.DeepCopy(), false, nil
+	case unpermitted(err):
+		return changedBy(stored, manifest.DeepCopy().Object), false, nil
+	case err != nil || stored == nil:
+		return tried, err == nil, err
+	}
+	left, err := withoutFormer(tried, manager)
+	if err != nil || left == nil {
+		return tried, err == nil, err
+	}
+	tried, err = p.tryPatch(ctx, stored, mergepatch.Between(stored.Object, left.Object), manager)
 
-	return tried, c.Apply(ctx, client.ApplyConfigurationFromUnstructured(tried), options...)
+	return tried, err == nil, err
 }
 
-// patched sends the patch of kubectl apply as a dry run: the difference between the stored object and the manifest, and
-// the removal of what only the manifest of the last kubectl apply has.
-func patched(ctx context.Context, c client.Client, stored, manifest *unstructured.Unstructured, how Apply) (
-	*unstructured.Unstructured, error) {
+// tryPatch sends a merge patch of a stored object as a dry run. As for kubectl, an unknown field is an error.
+func (p *Planner) tryPatch(ctx context.Context, stored *unstructured.Unstructured, patch map[string]any,
+	manager string) (*unstructured.Unstructured, error) {
+	tried := stored.DeepCopy()
+	if len(patch) == 0 {
+		return tried, nil
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode a patch")
+	}
+
+	return tried, p.manager.Manager.GetClient().Patch(ctx, tried, client.RawPatch(types.MergePatchType, data),
+		client.DryRunAll, client.FieldOwner(manager), client.FieldValidation(metav1.FieldValidationStrict))
+}
+
+// clientSidePatch returns the patch of kubectl apply: what differs between the stored object and the manifest, and the
+// removal of what only the manifest of the last kubectl apply has.
+func clientSidePatch(stored, manifest *unstructured.Unstructured) (patch map[string]any, err error) {
 	current, err := stored.MarshalJSON()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode the stored object")
 	}
-	wanted, err := manifest.MarshalJSON()
+	wanted := manifest.DeepCopy()
+	wanted.SetManagedFields(nil)
+	annotations := wanted.GetAnnotations()
+	delete(annotations, corev1.LastAppliedConfigAnnotation)
+	wanted.SetAnnotations(annotations)
+	applied, err := wanted.MarshalJSON() // as kubectl stores it: with a line break at the end
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot encode the manifest")
+	}
+	meta.AddAnnotations(wanted, map[string]string{corev1.LastAppliedConfigAnnotation: string(applied)})
+	modified, err := wanted.MarshalJSON()
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot encode the manifest")
 	}
 	last := stored.GetAnnotations()[corev1.LastAppliedConfigAnnotation]
-	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(last), wanted, current)
+	data, err := jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(last), modified, current)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot compare the manifest with the stored object: is its annotation %s valid JSON?",
-			corev1.LastAppliedConfigAnnotation)
-	}
-	tried := stored.DeepCopy()
-	if string(patch) == "{}" {
-		return tried, nil
+		return nil, errors.Errorf("cannot compare the manifest with the stored object: its annotation %s is not the JSON "+
+			"of an object: correct or remove it", corev1.LastAppliedConfigAnnotation)
 	}
 
-	return tried, c.Patch(ctx, tried, client.RawPatch(types.MergePatchType, patch), client.DryRunAll,
-		client.FieldOwner(how.FieldManager))
+	return patch, errors.Wrap(kjson.Unmarshal(data, &patch), "cannot decode a patch")
 }
 
 // stored returns the stored object of the name of a manifest, or nil.
@@ -154,12 +209,9 @@ func unpermitted(err error) bool {
 	return strings.HasPrefix(refused, " cannot patch resource ") || strings.HasPrefix(refused, " cannot create resource ")
 }
 
-// merged returns the stored object with what a manifest sets, or the manifest if nothing is stored.
-func merged(stored, manifest *unstructured.Unstructured) *unstructured.Unstructured {
-	if stored == nil {
-		return manifest.DeepCopy()
-	}
-	after := &unstructured.Unstructured{Object: mergepatch.Apply(stored.DeepCopy().Object, manifest.DeepCopy().Object)}
+// changedBy returns an object with a patch applied.
+func changedBy(stored *unstructured.Unstructured, patch map[string]any) *unstructured.Unstructured {
+	after := &unstructured.Unstructured{Object: mergepatch.Apply(stored.DeepCopy().Object, patch)}
 	if !reflect.DeepEqual(stored.Object["spec"], after.Object["spec"]) {
 		after.SetGeneration(after.GetGeneration() + 1)
 	}

@@ -3,16 +3,12 @@ package managed_test
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -258,63 +254,5 @@ func TestSetupWithAPlanner(t *testing.T) {
 	}
 	if _, err := other.Reconcile(t.Context(), request()); err == nil || !strings.Contains(err.Error(), "WithCluster") {
 		t.Errorf("a reconciler of another cluster reconciles: %v", err)
-	}
-}
-
-// TestApplied verifies which object a manifest leads to, with and without the right to send a dry run.
-func TestApplied(t *testing.T) {
-	w := newWorld(t)
-	w.create(func(v *volume.Volume) { v.Labels = map[string]string{"team": "sea"} })
-	w.pass()
-	manifest := func(change map[string]any) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": volume.GroupVersion.String(), "kind": "Volume",
-			"metadata": map[string]any{"namespace": key.Namespace, "name": key.Name},
-			"spec":     map[string]any{"sizeGiB": int64(5)},
-		}}
-		maps.Copy(u.Object, change)
-
-		return u
-	}
-	var dry []string
-	may := errors.New("unset")
-	answering := interceptor.NewClient(w.API, interceptor.Funcs{
-		Apply: func(_ context.Context, _ client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			options := (&client.ApplyOptions{}).ApplyOptions(opts)
-			dry = append(slices.Clone(options.DryRun), options.FieldManager)
-
-			return may
-		},
-	})
-	p := w.setUp(startable{reader: reader{w.m, w.listener()}, client: answering})
-
-	may = kerrors.NewForbidden(schema.GroupResource{Resource: "volumes"}, key.Name,
-		errors.New(`User "a" cannot patch resource "volumes" in API group "example.org" in the namespace "default"`))
-	mg, validated, err := p.Applied(t.Context(), manifest(nil), "kubectl")
-	if v, ok := mg.(*volume.Volume); err != nil || validated || !ok || v.UID != "uid-1" || v.Spec.SizeGiB != 5 ||
-		v.Generation != 2 || v.Status.ID != "vol-1" || v.Labels["team"] != "sea" || len(v.Finalizers) != 1 {
-		t.Errorf("forbidden: %+v, %t, %v", mg, validated, err)
-	}
-	if diff := cmp.Diff([]string{"All", "kubectl"}, dry); diff != "" {
-		t.Errorf("the dry run: -want, +got:\n%s", diff)
-	}
-	other := manifest(map[string]any{"metadata": map[string]any{"namespace": "default", "name": "other"}})
-	if mg, _, err := p.Applied(t.Context(), other, "kubectl"); err != nil || mg.GetUID() != "" || mg.GetName() != "other" {
-		t.Errorf("of a new object: %+v, %v", mg, err)
-	}
-	may = nil
-	if mg, validated, err := p.Applied(t.Context(), manifest(nil), "x"); err != nil || !validated ||
-		mg.GetName() != key.Name {
-		t.Errorf("validated: %+v, %t, %v", mg, validated, err)
-	}
-	if _, _, err := p.Applied(t.Context(), manifest(map[string]any{"kind": "Bucket"}), "x"); err == nil {
-		t.Error("another kind is no error")
-	}
-	if _, _, err := p.Applied(t.Context(), manifest(map[string]any{"spec": "none"}), "x"); err == nil {
-		t.Error("a spec of another type is no error")
-	}
-	may = errors.New("boom")
-	if _, _, err := p.Applied(t.Context(), manifest(nil), "x"); err == nil {
-		t.Error("an error is none")
 	}
 }

@@ -455,12 +455,36 @@ func (p *planned) files() {
 		p.Errorf("validated, as JSON: exit code %d, want the UID of s0005 only\n%s%s", code, out, errs)
 	}
 
+	p.conflicts()
+
 	bad := p.file(manifestOf("new", `{forProvider: {subjects: [new.>], replicas: 17}}`))
 	if code, out, errs := p.run("-f", bad); code != plan.ExitFailed || !strings.Contains(errs, "document 1") {
 		p.Errorf("an invalid manifest: exit code %d\n%s%s", code, out, errs)
 	}
 
 	p.kubeconfig = mine
+}
+
+// conflicts checks the plan of a server-side apply of a field that another field manager, this test, has set.
+func (p *planned) conflicts() {
+	p.Helper()
+
+	path := p.file(manifestOf("s0007", `{forProvider: {subjects: [s0007.>], maxAge: 3h}}`) +
+		manifestOf("new", `{forProvider: {subjects: [new.>]}}`))
+
+	code, out, errs := p.run("-f", path, "--server-side")
+	if got := rows(out); code != plan.ExitFailed || len(got) != 2 || !strings.HasPrefix(got["new"], "Create") ||
+		!strings.HasPrefix(got["s0007"], "? other field managers have set fields") ||
+		!strings.Contains(got["s0007"], `spec.forProvider.maxAge (conflict with "app.test"`) {
+		p.Errorf("a conflict: exit code %d\n%s%s", code, out, errs)
+	}
+
+	for _, args := range [][]string{{}, {"--server-side", "--force-conflicts"}} {
+		code, out, errs := p.run(append(args, "-f", path)...)
+		if got := rows(out)["s0007"]; code != plan.ExitChanges || !strings.HasPrefix(got, "Update") {
+			p.Errorf("%v: exit code %d\n%s%s", args, code, out, errs)
+		}
+	}
 }
 
 // mistakes checks what the command says to bad input. Each is one line.
@@ -478,6 +502,8 @@ func (p *planned) mistakes() {
 		"timeout":    {[]string{"--timeout", "0s"}, "--timeout must be more than 0"},
 		"argument":   {[]string{"please"}, `unexpected argument "please"`},
 		"both":       {[]string{"--kind", "Stream", "-f", "x"}, "--kind does not go with -f"},
+		"apply":      {[]string{"--server-side"}, "--server-side needs -f"},
+		"force":      {[]string{"--force-conflicts", "-f", "x"}, "--force-conflicts needs --server-side"},
 		"no time":    {[]string{"--timeout", "1ns"}, "context deadline exceeded"},
 		"kubeconfig": {[]string{"--kubeconfig", "/does/not/exist"}, "name a kubeconfig by --kubeconfig"},
 		"no file":    {[]string{"-f", "/does/not/exist"}, "name another file by -f"},
