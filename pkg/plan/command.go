@@ -146,49 +146,97 @@ func (f flags) namespaces() []string {
 
 // run makes the plans and prints them.
 func run(ctx context.Context, f flags, out, errs io.Writer, p Provider) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout, errors.Errorf("--timeout of %s is over", f.timeout))
 	defer cancel()
-	manifests, err := readFiles(f.files)
+	planner, r, options, err := prepare(ctx, f, p)
 	if err != nil {
 		return ExitFailed, err
 	}
-	cfg, err := p.Config(f.kubeconfig)
-	if err != nil {
-		return ExitFailed, errors.Wrap(err, "cannot find a cluster: name a kubeconfig by --kubeconfig")
-	}
-	namespaces := f.namespaces()
-	if len(f.files) > 0 { // of manifests
-		namespaces = nil
-	}
-	planner, err := managed.NewPlanner(cfg, p.Manager(namespaces))
-	if err != nil {
-		return ExitFailed, err
-	}
-	if err := p.Setup(ctx, planner.Manager()); err != nil {
-		return ExitFailed, errors.Wrap(err, "cannot set up the kinds")
-	}
-	r := newReport(p, planner.Manager().GetAPIReader(), len(planner.Kinds()))
-	options := []managed.PlanOption{
-		managed.WithPlanWorkers(f.workers), managed.WithPlannedKinds(f.kinds...),
-		managed.WithPlanProgress(progressOn(errs)),
-	}
-	if len(f.files) > 0 {
-		objects, err := r.apply(ctx, planner, manifests, f)
-		if err != nil {
-			return ExitFailed, err
-		}
-		options = append(options, managed.WithPlannedObjects(objects...))
-	}
+	options = append(options, managed.WithPlanWorkers(f.workers), managed.WithPlannedKinds(f.kinds...),
+		managed.WithPlanProgress(progressOn(errs)))
 	failed := planner.Run(ctx, r.add, options...)
+	if errors.Is(failed, context.Canceled) {
+		failed = errors.Wrap(failed, "interrupted")
+	}
+	r.end(ctx)
 	if failed != nil && len(r.plans) == 0 {
 		return ExitFailed, failed
 	}
-	r.end(ctx)
 	if err := r.print(out, f); err != nil {
 		return ExitFailed, errors.Wrap(err, "cannot print the plans")
 	}
 
 	return r.exitCode(), failed
+}
+
+// prepare sets up a Planner, and applies the manifests of the files as a dry run.
+func prepare(ctx context.Context, f flags, p Provider) (
+	planner *managed.Planner, r *report, options []managed.PlanOption, err error) {
+	var manifests []manifest
+	var cfg *rest.Config
+	namespaces := f.namespaces()
+	if len(f.files) > 0 { // of manifests
+		namespaces = nil
+	}
+	for _, part := range []struct {
+		what string
+		do   func() error
+	}{
+		{"the files of -f", func() (err error) {
+			manifests, err = readFiles(f.files)
+
+			return err
+		}},
+		{"the access to a cluster", func() (err error) {
+			cfg, err = p.Config(f.kubeconfig)
+
+			return errors.Wrap(err, "cannot find a cluster: name a kubeconfig by --kubeconfig")
+		}},
+		{"the API server", func() (err error) {
+			planner, err = managed.NewPlanner(cfg, p.Manager(namespaces))
+
+			return err
+		}},
+		{"the set-up of the kinds", func() error {
+			return errors.Wrap(p.Setup(ctx, planner.Manager()), "cannot set up the kinds")
+		}},
+		{"the dry run of the manifests", func() error {
+			r = newReport(p, planner.Manager().GetAPIReader(), len(planner.Kinds()))
+			if len(f.files) == 0 {
+				return nil
+			}
+			objects, err := r.apply(ctx, planner, manifests, f)
+			options = append(options, managed.WithPlannedObjects(objects...))
+
+			return err
+		}},
+	} {
+		if err := within(ctx, part.what, part.do); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+
+	return planner, r, options, nil
+}
+
+// within calls a function, and returns when ctx ends, also if the function goes on: the process ends soon after. The
+// error then says what was waited for.
+func within(ctx context.Context, what string, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		if err == nil || ctx.Err() == nil {
+			return err
+		}
+	case <-ctx.Done():
+	}
+	why := context.Cause(ctx).Error()
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		why = "interrupted"
+	}
+
+	return errors.Errorf("%s: waited for %s", why, what)
 }
 
 // A reader reads from the API server.

@@ -50,6 +50,7 @@ func NewPlanner(cfg *rest.Config, o manager.Options) (*Planner, error) {
 	o.LeaderElection, o.LeaderElectionResourceLockInterface = false, nil
 	o.Metrics.BindAddress, o.HealthProbeBindAddress, o.PprofBindAddress = "0", "0", ""
 	o.Controller.SkipNameValidation = new(true)
+	o.GracefulShutdownTimeout = new(time.Duration(0)) // there is nothing to end but reads
 	m, err := manager.New(readOnly(cfg), o)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create a manager")

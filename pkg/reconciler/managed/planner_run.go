@@ -101,9 +101,10 @@ func (p *Planner) run(ctx context.Context, each func(Plan), options planOptions)
 	return errors.Wrapf(redact.Error(context.Cause(ctx)), "planned %d of %d objects", done, len(found))
 }
 
-// planAll plans objects with several workers, and returns how many were planned before ctx ended.
+// planAll plans objects with several workers, and returns how many were planned before ctx ended. It does not wait for
+// a client that goes on after the end of ctx.
 func planAll(ctx context.Context, found []plannedObject, each func(Plan), options planOptions) (done int) {
-	next := make(chan plannedObject)
+	next, ended := make(chan plannedObject), make(chan struct{})
 	var workers sync.WaitGroup
 	var mu sync.Mutex
 	for range min(options.workers, len(found)) {
@@ -128,7 +129,13 @@ func planAll(ctx context.Context, found []plannedObject, each func(Plan), option
 		}
 	}
 	close(next)
-	workers.Wait()
+	go func() { workers.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	mu.Lock()
+	defer mu.Unlock()
 
 	return done
 }

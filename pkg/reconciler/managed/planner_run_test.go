@@ -163,6 +163,24 @@ func TestRunWithoutTheExternalSystem(t *testing.T) {
 	}
 }
 
+// TestRunWithAStuckClient verifies that the end of the context ends Run, also if a client goes on.
+func TestRunWithAStuckClient(t *testing.T) {
+	w, p := many(t, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	defer close(ended)
+	w.cloud.Before = func(context.Context, string, resource.Managed) error {
+		cancel()
+		<-ended
+
+		return nil
+	}
+	err := p.Run(ctx, func(plan managed.Plan) { t.Errorf("planned %+v", plan) })
+	if err == nil || !strings.Contains(err.Error(), "planned 0 of 3 objects") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestRunOfGivenObjects plans objects that are not stored, instead of those that are.
 func TestRunOfGivenObjects(t *testing.T) {
 	_, p := many(t, 2)
