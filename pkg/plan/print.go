@@ -85,7 +85,8 @@ func (r *report) text() string {
 		text string
 	}{
 		{s.AtRest, "as it is"}, {s.Create, "would be created"}, {s.Update, "would be updated"},
-		{s.Delete, "would be deleted"}, {s.WaitForUser, "to be looked after by a user"},
+		{s.Delete, "would be deleted"}, {s.Immutable, differ(s.Immutable) + " only in fields that cannot be changed"},
+		{s.WaitForUser, "to be looked after by a user"},
 		{s.Other, "without a change of the external system"}, {s.Unknown, "could not be planned"},
 	} {
 		if part.n > 0 {
@@ -105,6 +106,15 @@ func (r *report) text() string {
 	b.WriteString("Nothing was changed.\n")
 
 	return b.String()
+}
+
+// differ returns the verb of n objects.
+func differ(n int) string {
+	if n == 1 {
+		return "differs"
+	}
+
+	return "differ"
 }
 
 func counted(n int, what string) string {

@@ -61,6 +61,9 @@ type summary struct {
 	Update  int `json:"update"`
 	Delete  int `json:"delete"`
 
+	// Immutable are the objects that differ only in fields that an update cannot change. They stay as they are.
+	Immutable int `json:"immutable,omitempty"`
+
 	// WaitForUser are the objects that a user has to look after. Other are those that differ but must not be updated,
 	// that wait, or of which only metadata would be stored.
 	WaitForUser int `json:"waitForUser"`
@@ -89,6 +92,8 @@ func (r *report) summary() (s summary) {
 			s.AtRest++
 		case p.Action == "Create":
 			s.Create++
+		case p.Immutable():
+			s.Immutable++
 		case p.Action == "Update":
 			s.Update++
 		case p.Action == "Delete":

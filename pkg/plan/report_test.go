@@ -34,6 +34,8 @@ func plans() []managed.Plan {
 	}
 	update.MoreDifferences = 9997
 	update.ExternalName = "id\x1b[2J\n7"
+	fixed := planOf("b-fixed", "Update")
+	fixed.Differences = []commonv1.Difference{{Path: "storage", Desired: `"file"`, Observed: `"memory"`, Immutable: true}}
 	failed := planOf("c-failed", "")
 	failed.Because, failed.Err = "", errors.New("no route\r\nto \x07host")
 	adopted := planOf("d-adopted", "Keep")
@@ -45,7 +47,7 @@ func plans() []managed.Plan {
 
 	return []managed.Plan{
 		planOf("z-kept", "Keep"), failed, update, planOf("a-create", "Create"), planOf("e-deleted", "Delete"),
-		planOf("f-unknown", "AskUser"), adopted, none, planOf("g-paused", "Pause"),
+		planOf("f-unknown", "AskUser"), adopted, none, planOf("g-paused", "Pause"), fixed,
 	}
 }
 
@@ -69,6 +71,7 @@ func TestTable(t *testing.T) {
 	want := strings.TrimPrefix(`
 KIND    NAMESPACE  NAME       WOULD    BECAUSE            FIELDS
 Bucket  sea        a-create   Create   It is so
+Bucket  sea        b-fixed    Update   It is so           storage "file" <- "memory" (cannot be changed)
 Bucket  sea        b-update   Update   It is so           maxAge "24h" <- "72h", FIELDS
 Bucket  sea        c-failed   ?        no route to ?host
 Bucket  sea        d-adopted  Keep     It is so           (writes metadata.finalizers, Secret details)
@@ -76,9 +79,9 @@ Bucket  sea        e-deleted  Delete   It is so
 Bucket  sea        f-unknown  AskUser  It is so           (waits for a user)
 Other   -          -          ?        cannot list
 
-9 objects of 2 kinds in 1.5s.
-2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, 1 to be looked after by a user, `+
-		`1 without a change of the external system, 2 could not be planned.
+10 objects of 2 kinds in 1.5s.
+2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, `+
+		`1 differs only in fields that cannot be changed, 1 to be looked after by a user, 1 without a change of the external system, 2 could not be planned.
 The API server has not validated 1 manifest: that needs the verbs patch and create for the objects.
 So a field that a file no longer has counts as not removed.
 Nothing was changed.
@@ -101,7 +104,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	objects, _ := got["objects"].([]any)
-	if len(objects) != 9 || got["apiVersion"] != "moorage.dev/v1" || got["kind"] != "Plan" ||
+	if len(objects) != 10 || got["apiVersion"] != "moorage.dev/v1" || got["kind"] != "Plan" ||
 		got["provider"] != "provider-x" || got["version"] != "v1" {
 		t.Errorf("%s", out.String())
 	}
@@ -114,16 +117,16 @@ func TestJSON(t *testing.T) {
 			map[string]any{"verb": "create", "kind": "Secret", "name": "details"},
 		},
 	}
-	if diff := cmp.Diff(want, objects[3]); diff != "" {
+	if diff := cmp.Diff(want, objects[4]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	of := func(n int, field string) any { o, _ := objects[n].(map[string]any); return o[field] }
-	if of(1, "externalName") != "id?[2J 7" || of(2, "error") != "no route to ?host" {
-		t.Errorf("texts of others: %q, %q", of(1, "externalName"), of(2, "error"))
+	if of(2, "externalName") != "id?[2J 7" || of(3, "error") != "no route to ?host" {
+		t.Errorf("texts of others: %q, %q", of(2, "externalName"), of(3, "error"))
 	}
 	summary := map[string]any{
-		"objects": 9., "atRest": 2., "create": 1., "update": 1., "delete": 1., "waitForUser": 1., "other": 1.,
-		"unknown": 2., "notValidated": 1.,
+		"objects": 10., "atRest": 2., "create": 1., "update": 1., "delete": 1., "immutable": 1.,
+		"waitForUser": 1., "other": 1., "unknown": 2., "notValidated": 1.,
 	}
 	if diff := cmp.Diff(summary, got["summary"]); diff != "" {
 		t.Errorf("summary: -want, +got:\n%s", diff)
@@ -133,6 +136,8 @@ func TestJSON(t *testing.T) {
 // TestExitCode verifies that a failure counts more than a change.
 func TestExitCode(t *testing.T) {
 	failed := managed.Plan{Err: errors.New("boom")}
+	immutable := planOf("a", "Update")
+	immutable.Differences = []commonv1.Difference{{Path: "storage", Immutable: true}}
 	for name, c := range map[string]struct {
 		plans []managed.Plan
 		want  int
@@ -143,6 +148,7 @@ func TestExitCode(t *testing.T) {
 		"update":        {[]managed.Plan{planOf("a", "Update")}, ExitChanges},
 		"delete":        {[]managed.Plan{planOf("a", "Delete")}, ExitChanges},
 		"failed":        {[]managed.Plan{failed}, ExitFailed},
+		"immutable":     {[]managed.Plan{immutable}, ExitUnchanged},
 		"failed change": {[]managed.Plan{planOf("a", "Create"), failed}, ExitFailed},
 	} {
 		if got := reportOf(c.plans...).exitCode(); got != c.want {

@@ -72,10 +72,17 @@ type PlannedWrite struct {
 	Fields []string `json:"fields,omitempty"`
 }
 
-// Changes reports whether the plan is to change the external system.
+// Changes reports whether the plan is to change the external system. An update that is Immutable is no change.
 func (p Plan) Changes() bool {
 	return slices.Contains([]string{lifecycle.Create.String(), lifecycle.Update.String(), lifecycle.Delete.String()},
-		p.Action)
+		p.Action) && !p.Immutable()
+}
+
+// Immutable reports whether the plan is an Update, and no field that differs can be changed. The reconciler calls Update
+// then, and the client refuses it with an error that says what to do. So the resource stays as it is.
+func (p Plan) Immutable() bool {
+	return p.Action == lifecycle.Update.String() && len(p.Differences) > 0 && p.MoreDifferences == 0 &&
+		!slices.ContainsFunc(p.Differences, func(d commonv1.Difference) bool { return !d.Immutable })
 }
 
 // AtRest reports whether nothing would be changed, neither in the external system nor in the API server, because

@@ -457,6 +457,13 @@ func (p *planned) files() {
 
 	p.conflicts()
 
+	fixed := p.file(manifestOf("s0008", `{forProvider: {subjects: [s0008.>], maxAge: 1h, storage: memory}}`))
+	if code, out, errs := p.run("-f", fixed); code != plan.ExitUnchanged ||
+		!strings.Contains(rows(out)["s0008"], `storage "memory" <- "file" (cannot be changed)`) ||
+		!strings.Contains(out, "1 differs only in fields that cannot be changed") {
+		p.Errorf("an immutable field: exit code %d\n%s%s", code, out, errs)
+	}
+
 	bad := p.file(manifestOf("new", `{forProvider: {subjects: [new.>], replicas: 17}}`))
 	if code, out, errs := p.run("-f", bad); code != plan.ExitFailed || !strings.Contains(errs, "document 1") {
 		p.Errorf("an invalid manifest: exit code %d\n%s%s", code, out, errs)
