@@ -8,6 +8,10 @@ import (
 	"strings"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -101,6 +105,7 @@ func parse(name string, args []string, errs io.Writer) (f flags, err error) {
 	set.StringVar(&f.namespace, "namespace", "",
 		"plan the objects of this namespace only, or of several, separated by commas; empty means all. With -f it is the "+
 			"namespace of manifests without one; empty means that of the kubeconfig")
+	set.StringVar(&f.namespace, "n", "", "the same as --namespace")
 	set.Var(&f.kinds, "kind", "plan the objects of this kind only; may be given several times")
 	set.Var(&f.files, "f", "plan the manifests of this `file` instead of stored objects, without applying them; may be "+
 		"given several times")
@@ -159,8 +164,13 @@ func run(ctx context.Context, f flags, out, errs io.Writer, p Provider) (int, er
 		failed = errors.Wrap(failed, "interrupted")
 	}
 	r.end(ctx)
-	if failed != nil && len(r.plans) == 0 {
+	switch {
+	case len(r.plans) > 0:
+	case failed != nil:
 		return ExitFailed, failed
+	case len(r.unread) > 0:
+		return ExitFailed, errors.Errorf("there is no object in --namespace %s, and this user must not read whether the "+
+			"namespaces exist: correct --namespace, or allow to get them", f.namespace)
 	}
 	if err := r.print(out, f); err != nil {
 		return ExitFailed, errors.Wrap(err, "cannot print the plans")
@@ -174,6 +184,7 @@ func prepare(ctx context.Context, f flags, p Provider) (
 	planner *managed.Planner, r *report, options []managed.PlanOption, err error) {
 	var manifests []manifest
 	var cfg *rest.Config
+	var unread []string
 	namespaces := f.namespaces()
 	if len(f.files) > 0 { // of manifests
 		namespaces = nil
@@ -197,11 +208,17 @@ func prepare(ctx context.Context, f flags, p Provider) (
 
 			return err
 		}},
+		{"the namespaces", func() (err error) {
+			unread, err = checkNamespaces(ctx, planner.Manager().GetAPIReader(), f.namespaces())
+
+			return err
+		}},
 		{"the set-up of the kinds", func() error {
 			return errors.Wrap(p.Setup(ctx, planner.Manager()), "cannot set up the kinds")
 		}},
 		{"the dry run of the manifests", func() error {
 			r = newReport(p, planner.Manager().GetAPIReader(), len(planner.Kinds()))
+			r.unread = unread
 			if len(f.files) == 0 {
 				return nil
 			}
@@ -217,6 +234,24 @@ func prepare(ctx context.Context, f flags, p Provider) (
 	}
 
 	return planner, r, options, nil
+}
+
+// checkNamespaces returns an error if a namespace does not exist, and the namespaces that must not be read.
+func checkNamespaces(ctx context.Context, live reader, names []string) (unread []string, err error) {
+	for _, name := range names {
+		namespace := &metav1.PartialObjectMetadata{}
+		namespace.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+		switch err := live.Get(ctx, types.NamespacedName{Name: name}, namespace); {
+		case kerrors.IsNotFound(err):
+			return nil, errors.Errorf("the namespace %q does not exist: correct --namespace", name)
+		case kerrors.IsForbidden(err):
+			unread = append(unread, name)
+		case err != nil:
+			return nil, errors.Wrapf(err, "cannot read the namespace %q", name)
+		}
+	}
+
+	return unread, nil
 }
 
 // within calls a function, and returns when ctx ends, also if the function goes on: the process ends soon after. The

@@ -21,7 +21,8 @@ type report struct {
 	cluster     string
 	kinds       int
 	plans       []managed.Plan
-	unvalidated int // manifests that the API server has not validated
+	unvalidated int      // manifests that the API server has not validated
+	unread      []string // namespaces of which it is not known whether they exist
 
 	how managed.Apply // how the manifests would be applied
 

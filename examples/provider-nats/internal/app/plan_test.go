@@ -177,7 +177,7 @@ func planRole(t *testing.T) *rbacv1.ClusterRole {
 	return role
 }
 
-// TestPlanRole: the role of the command has everything that the provider may read, and nothing else.
+// TestPlanRole: the role of the command has everything that the provider may read, and whether a namespace exists.
 func TestPlanRole(t *testing.T) {
 	role, err := manifests.Role()
 	if err != nil {
@@ -190,6 +190,10 @@ func TestPlanRole(t *testing.T) {
 		rule.Verbs = slices.DeleteFunc(rule.Verbs, func(verb string) bool {
 			return !slices.Contains([]string{"get", "list", "watch"}, verb)
 		})
+		if rule.Resources[0] == "namespaces" {
+			rule.ResourceNames = nil
+		}
+
 		if len(rule.Verbs) > 0 && rule.Resources[0] != "leases" {
 			want = append(want, rule)
 		}
@@ -504,6 +508,9 @@ func (p *planned) mistakes() {
 		want string
 	}{
 		"kind":       {[]string{"--kind", "Bucket"}, `the provider has no kind "Bucket"; it has Stream, KeyValue,`},
+		"namespace":  {[]string{"--namespace", "typo"}, `the namespace "typo" does not exist: correct --namespace`},
+		"of several": {[]string{"-n", "default,typo"}, `the namespace "typo" does not exist: correct --namespace`},
+		"of files":   {[]string{"-n", "typo", "-f", p.file(good)}, `the namespace "typo" does not exist`},
 		"output":     {[]string{"-o", "yaml"}, `-o must be table or json, and not "yaml"`},
 		"workers":    {[]string{"--workers", "0"}, "--workers must be more than 0"},
 		"timeout":    {[]string{"--timeout", "0s"}, "--timeout must be more than 0"},
