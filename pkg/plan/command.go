@@ -163,6 +163,7 @@ func run(ctx context.Context, f flags, out, errs io.Writer, p Provider) (int, er
 	if errors.Is(failed, context.Canceled) {
 		failed = errors.Wrap(failed, "interrupted")
 	}
+	r.calls = planner.Calls()
 	r.end(ctx)
 	switch {
 	case len(r.plans) > 0:

@@ -78,7 +78,8 @@ func none(cell string) string {
 func (r *report) text() string {
 	s := r.summary()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s in %s.\n", counted(s.Objects, "object"), counted(r.kinds, "kind"), duration(r.took))
+	fmt.Fprintf(&b, "%s of %s in %s, with %s to list and %d to look.\n", counted(s.Objects, "object"),
+		counted(r.kinds, "kind"), duration(r.took), counted(int(r.calls.List), "call"), r.calls.Observe)
 	parts := []string{}
 	for _, part := range []struct {
 		n    int
@@ -142,6 +143,8 @@ type document struct {
 	Cluster    string         `json:"cluster,omitempty"` // the UID of the namespace kube-system
 	Objects    []objectOfPlan `json:"objects"`
 	Summary    summary        `json:"summary"`
+
+	Calls managed.PlanCalls `json:"calls"` // to the external system
 }
 
 // An objectOfPlan is the form of a plan in JSON.
@@ -167,6 +170,7 @@ func (r *report) printJSON(out io.Writer, f flags) error {
 	d := document{
 		APIVersion: "moorage.dev/v1", Kind: "Plan", Provider: r.provider.Name, Version: r.provider.Version,
 		Cluster: r.cluster, Objects: []objectOfPlan{}, Summary: r.summary(),
+		Calls: r.calls,
 	}
 	for _, p := range r.shown(f.all) {
 		o := objectOfPlan{

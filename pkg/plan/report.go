@@ -26,6 +26,7 @@ type report struct {
 
 	how managed.Apply // how the manifests would be applied
 
+	calls managed.PlanCalls
 	began time.Time
 	took  time.Duration
 }

@@ -57,6 +57,7 @@ func reportOf(plans ...managed.Plan) *report {
 		r.add(p)
 	}
 	r.sort()
+	r.calls = managed.PlanCalls{List: 21, Observe: 1}
 	r.took, r.unvalidated, r.how = 1500*time.Millisecond, 1, managed.Apply{ServerSide: true}
 
 	return r
@@ -79,7 +80,7 @@ Bucket  sea        e-deleted  Delete   It is so
 Bucket  sea        f-unknown  AskUser  It is so           (waits for a user)
 Other   -          -          ?        cannot list
 
-10 objects of 2 kinds in 1.5s.
+10 objects of 2 kinds in 1.5s, with 21 calls to list and 1 to look.
 2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, `+
 		`1 differs only in fields that cannot be changed, 1 to be looked after by a user, 1 without a change of the external system, 2 could not be planned.
 The API server has not validated 1 manifest: that needs the verbs patch and create for the objects.
@@ -127,6 +128,9 @@ func TestJSON(t *testing.T) {
 	summary := map[string]any{
 		"objects": 10., "atRest": 2., "create": 1., "update": 1., "delete": 1., "immutable": 1.,
 		"waitForUser": 1., "other": 1., "unknown": 2., "notValidated": 1.,
+	}
+	if diff := cmp.Diff(map[string]any{"list": 21., "observe": 1.}, got["calls"]); diff != "" {
+		t.Errorf("calls: -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(summary, got["summary"]); diff != "" {
 		t.Errorf("summary: -want, +got:\n%s", diff)

@@ -257,11 +257,34 @@ func (p *clientSession) withoutChanges(c ExternalClient) ExternalClient {
 		return c
 	}
 
-	return planningClient{c}
+	return planningClient{c, p.r.planner}
 }
 
-// A planningClient makes no change.
-type planningClient struct{ ExternalClient }
+// A planningClient makes no change, and counts observations.
+type planningClient struct {
+	ExternalClient
+
+	planner *Planner
+}
+
+func (c planningClient) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
+	c.planner.observations.Add(1)
+
+	return c.ExternalClient.Observe(ctx, mg)
+}
+
+// A planningLister counts pages.
+type planningLister struct {
+	ExternalLister
+
+	planner *Planner
+}
+
+func (l planningLister) ListPage(ctx context.Context, token string) (ExternalListPage, error) {
+	l.planner.pages.Add(1)
+
+	return l.ExternalLister.ListPage(ctx, token)
+}
 
 func (planningClient) Create(context.Context, resource.Managed) error {
 	return external.NotCreated(errPlanned)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,9 +41,21 @@ type Planner struct {
 	manager    *planningManager
 	namespaces []string // that the caches are restricted to; none: all
 
+	pages, observations atomic.Int64 // calls of ListPage and Observe
+
 	mu          sync.Mutex
 	reconcilers []*Reconciler
 }
+
+// PlanCalls counts the calls to the clients of the external system. The zero value is none.
+type PlanCalls struct {
+	// List is the number of pages of lists, and Observe that of observations of single resources.
+	List    int64 `json:"list"`
+	Observe int64 `json:"observe"`
+}
+
+// Calls returns how many calls the plans have made so far. It is safe for concurrent use.
+func (p *Planner) Calls() PlanCalls { return PlanCalls{p.pages.Load(), p.observations.Load()} }
 
 // NewPlanner returns a Planner for the cluster of cfg. The options are those of the provider's manager. The manager
 // elects no leader, serves nothing, and runs nothing that is added to it, so no controller either.

@@ -119,6 +119,9 @@ func TestRun(t *testing.T) {
 	if lists, looks := w.cloud.Count("List"), w.cloud.Count("Observe"); lists != pages || looks != len(want) {
 		t.Errorf("%d pages of lists and %d observations", lists, looks)
 	}
+	if got, made := p.Calls(), (managed.PlanCalls{List: pages, Observe: int64(len(want))}); got != made {
+		t.Errorf("calls %+v, want %+v", got, made)
+	}
 	changes := w.cloud.Count("Create") + w.cloud.Count("Update") + w.cloud.Count("Delete")
 	if requests, _, events := w.taken(); requests != "" || changes > 0 || events != "" {
 		t.Errorf("requests %q, %d changes, events %q", requests, changes, events)
