@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/moorage-dev/moorage/internal/gone"
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
@@ -243,7 +244,7 @@ func checkNamespaces(ctx context.Context, live reader, names []string) (unread [
 		namespace := &metav1.PartialObjectMetadata{}
 		namespace.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
 		switch err := live.Get(ctx, types.NamespacedName{Name: name}, namespace); {
-		case kerrors.IsNotFound(err):
+		case gone.Answered(err, name):
 			return nil, errors.Errorf("the namespace %q does not exist: correct --namespace", name)
 		case kerrors.IsForbidden(err):
 			unread = append(unread, name)

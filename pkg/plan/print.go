@@ -39,7 +39,7 @@ func (r *report) printTable(out io.Writer, f flags) error {
 		table := tabwriter.NewWriter(&cells, 0, 0, 2, ' ', 0)
 		rows := [][]string{{"KIND", "NAMESPACE", "NAME", "WOULD", "BECAUSE", "FIELDS"}}
 		for _, p := range shown {
-			rows = append(rows, row(p))
+			rows = append(rows, r.row(p))
 		}
 		for _, row := range rows {
 			_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // into memory
@@ -56,9 +56,13 @@ func (r *report) printTable(out io.Writer, f flags) error {
 }
 
 // row returns the cells of a plan.
-func row(p managed.Plan) []string {
+func (r *report) row(p managed.Plan) []string {
 	would, because := p.Action, strings.TrimSuffix(p.Because, ".")
-	if p.Err != nil {
+	switch {
+	case r.follows[identity(p)]:
+		of := p.Referents[0]
+		would, because = follow, oneLine(of.Kind.Kind+" "+of.Object.String()+", which the files create first: "+p.Err.Error())
+	case p.Err != nil:
 		would, because = "?", oneLine(p.Err.Error())
 	}
 
@@ -86,8 +90,10 @@ func (r *report) text() string {
 		text string
 	}{
 		{s.AtRest, "as it is"}, {s.Create, "would be created"}, {s.Update, "would be updated"},
-		{s.Delete, "would be deleted"}, {s.Immutable, differ(s.Immutable) + " only in fields that cannot be changed"},
+		{s.Delete, "would be deleted"},
+		{s.Immutable, verb(s.Immutable, "differ") + " only in fields that cannot be changed"},
 		{s.WaitForUser, "to be looked after by a user"},
+		{s.Follow, verb(s.Follow, "follow") + " other objects of the files"},
 		{s.Other, "without a change of the external system"}, {s.Unknown, "could not be planned"},
 	} {
 		if part.n > 0 {
@@ -109,13 +115,13 @@ func (r *report) text() string {
 	return b.String()
 }
 
-// differ returns the verb of n objects.
-func differ(n int) string {
+// verb returns the form of a verb for n objects.
+func verb(n int, plural string) string {
 	if n == 1 {
-		return "differs"
+		return plural + "s"
 	}
 
-	return "differ"
+	return plural
 }
 
 func counted(n int, what string) string {
@@ -181,6 +187,9 @@ func (r *report) printJSON(out io.Writer, f flags) error {
 		}
 		if p.Err != nil {
 			o.Error = oneLine(p.Err.Error())
+		}
+		if r.follows[identity(p)] {
+			o.Action = follow
 		}
 		d.Objects = append(d.Objects, o)
 	}

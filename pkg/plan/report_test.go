@@ -52,7 +52,7 @@ func plans() []managed.Plan {
 }
 
 func reportOf(plans ...managed.Plan) *report {
-	r := newReport(Provider{Name: "provider-x", Version: "v1"}, nil, 2)
+	r := newReport(Provider{Name: "provider-x", Version: "v1"}, answering{err: errors.New("no cluster")}, 2)
 	for _, p := range plans {
 		r.add(p)
 	}
@@ -82,7 +82,8 @@ Other   -          -          ?        cannot list
 
 10 objects of 2 kinds in 1.5s, with 21 calls to list and 1 to look.
 2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, `+
-		`1 differs only in fields that cannot be changed, 1 to be looked after by a user, 1 without a change of the external system, 2 could not be planned.
+		`1 differs only in fields that cannot be changed, 1 to be looked after by a user, `+
+		`1 without a change of the external system, 2 could not be planned.
 The API server has not validated 1 manifest: that needs the verbs patch and create for the objects.
 So a field that a file no longer has counts as not removed.
 Nothing was changed.
@@ -134,6 +135,43 @@ func TestJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(summary, got["summary"]); diff != "" {
 		t.Errorf("summary: -want, +got:\n%s", diff)
+	}
+}
+
+// TestFollows verifies which objects follow others of the files: those that could not be planned because others would
+// have to be created first.
+func TestFollows(t *testing.T) {
+	of := func(name string, referents ...string) managed.Plan {
+		p := planOf(name, "")
+		p.Err = errors.New("not found")
+		for _, referent := range referents {
+			p.Referents = append(p.Referents, managed.PlannedReferent{Kind: p.Kind, Object: planOf(referent, "").Object})
+		}
+
+		return p
+	}
+	r := reportOf(planOf("a", "Create"), planOf("b", "ReportMissing"), of("c", "a"), of("d", "c", "a"), of("e", "b"),
+		of("f", "a", "g"), of("g"), of("h", "i"), of("i", "h"))
+	r.end(t.Context())
+	s := r.summary()
+	if s.Create != 1 || s.Follow != 2 || s.Unknown != 5 || r.exitCode() != ExitFailed {
+		t.Errorf("%+v, exit code %d", s, r.exitCode())
+	}
+	r = reportOf(planOf("a", "Create"), of("c", "a"))
+	r.end(t.Context())
+	var out bytes.Buffer
+	if err := r.print(&out, flags{output: outputTable}); err != nil {
+		t.Fatal(err)
+	}
+	const row = "Bucket  sea        c     Follow  Bucket sea/a, which the files create first: not found\n"
+	if r.exitCode() != ExitChanges || !strings.Contains(out.String(), row) ||
+		!strings.Contains(out.String(), "1 would be created, 1 follows other objects of the files.") {
+		t.Errorf("exit code %d\n%s", r.exitCode(), out.String())
+	}
+	out.Reset()
+	if err := r.print(&out, flags{output: outputJSON}); err != nil || !strings.Contains(out.String(),
+		`"action": "Follow"`) {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/dryrun"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -42,6 +43,11 @@ type Planner struct {
 	namespaces []string // that the caches are restricted to; none: all
 
 	pages, observations atomic.Int64 // calls of ListPage and Observe
+
+	// offer has the objects that are planned instead of those that are stored, and unstored those of them that are not
+	// stored. Nothing changes them while plans are made.
+	offer    *dryrun.Offer
+	unstored []PlannedReferent
 
 	mu          sync.Mutex
 	reconcilers []*Reconciler

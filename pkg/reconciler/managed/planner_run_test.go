@@ -21,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/external/limit"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -192,6 +193,38 @@ func TestRunOfGivenObjects(t *testing.T) {
 	plans, err := runPlanner(t, p, managed.WithPlannedObjects(v))
 	if err != nil || len(plans) != 1 || plans[key.Name].Action != "Create" {
 		t.Errorf("%v, %v", plans, err)
+	}
+}
+
+// TestRunOfReferents verifies that a plan reads the other given objects, and names those that are not stored.
+func TestRunOfReferents(t *testing.T) {
+	w, p := many(t, 1)
+	from, to, stored := atKey(), atKey(), atKey()
+	to.Name, stored.Name, stored.UID = "to", "v-0000", "uid-0"
+	w.cloud.Before = func(ctx context.Context, call string, mg resource.Managed) error {
+		if call != "Observe" || mg.GetName() != key.Name {
+			return nil
+		}
+		for _, name := range []string{"to", "v-0000", "to"} {
+			read, of := &volume.Volume{}, types.NamespacedName{Namespace: key.Namespace, Name: name}
+			if err := p.Manager().GetClient().Get(ctx, of, read); err != nil {
+				return err
+			}
+			if read.UID == "" || read.Annotations[meta.AnnotationKeyExternalName] != name {
+				t.Errorf("read %+v", read)
+			}
+		}
+
+		return errors.New("not yet")
+	}
+	plans, err := runPlanner(t, p, managed.WithPlannedObjects(from, to, stored))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []managed.PlannedReferent{{Kind: plans["to"].Kind, Object: plans["to"].Object}}
+	if diff := cmp.Diff(want, plans[key.Name].Referents); diff != "" || plans[key.Name].Err == nil ||
+		plans["to"].Referents != nil {
+		t.Errorf("-want, +got:\n%s%+v", diff, plans)
 	}
 }
 

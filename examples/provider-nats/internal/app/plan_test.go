@@ -460,6 +460,7 @@ func (p *planned) files() {
 	}
 
 	p.conflicts()
+	p.follows()
 
 	fixed := p.file(manifestOf("s0008", `{forProvider: {subjects: [s0008.>], maxAge: 1h, storage: memory}}`))
 	if code, out, errs := p.run("-f", fixed); code != plan.ExitUnchanged ||
@@ -474,6 +475,24 @@ func (p *planned) files() {
 	}
 
 	p.kubeconfig = mine
+}
+
+// follows checks the plan of a consumer whose stream is in the same files.
+func (p *planned) follows() {
+	p.Helper()
+
+	consumer := "apiVersion: nats.moorage.dev/v1alpha1\nkind: Consumer\nmetadata: {name: c}\n" +
+		"spec: {forProvider: {streamRef: {name: new}}}\n---\n"
+
+	code, out, errs := p.run("-f", p.file(consumer), "-f", p.file(manifestOf("new", `{forProvider: {subjects: [new.>]}}`)))
+	if code != plan.ExitChanges || !strings.Contains(out, "Follow  Stream default/new, which the files create first") {
+		p.Errorf("with its stream: exit code %d\n%s%s", code, out, errs)
+	}
+
+	code, out, errs = p.run("-f", p.file(consumer))
+	if code != plan.ExitFailed || !strings.Contains(out, "could not be planned") {
+		p.Errorf("without its stream: exit code %d\n%s%s", code, out, errs)
+	}
 }
 
 // conflicts checks the plan of a server-side apply of a field that another field manager, this test, has set.
