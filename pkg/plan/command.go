@@ -5,8 +5,6 @@ import (
 	stderrors "errors"
 	"flag"
 	"io"
-	"strings"
-	"time"
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +20,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 )
 
-// A Provider is the provider whose plans are shown. All fields but Version are required.
+// A Provider is the provider whose plans are shown. All fields but Version and Credentials are required.
 type Provider struct {
 	// Name and Version are those of the provider.
 	Name, Version string
@@ -32,6 +30,10 @@ type Provider struct {
 
 	// Manager returns the options of the provider's manager for objects of these namespaces. None means all.
 	Manager func(namespaces []string) manager.Options
+
+	// Credentials lets Setup use the Secret of this name in place of those that the configurations of the provider
+	// name. It is called before Setup, and only with the flag --credentials-secret. If it is nil, the flag is an error.
+	Credentials func(secret types.NamespacedName)
 
 	// Setup sets up all kinds with a manager, as the provider does. The manager sends no write, and runs nothing.
 	Setup func(ctx context.Context, m manager.Manager) error
@@ -47,34 +49,6 @@ const (
 
 	// ExitChanges means that all objects were planned, and something would be changed in the external system.
 	ExitChanges = 2
-)
-
-// flags are the flags of the command.
-type flags struct {
-	kubeconfig, namespace, output string
-	how                           managed.Apply
-	kinds, files                  texts
-	all                           bool
-	workers                       int
-	timeout                       time.Duration
-}
-
-// texts are the values of a flag that may be given several times.
-type texts []string
-
-// String returns the values.
-func (t *texts) String() string { return strings.Join(*t, ",") }
-
-// Set adds a value.
-func (t *texts) Set(value string) error {
-	*t = append(*t, value)
-
-	return nil
-}
-
-const (
-	outputTable = "table"
-	outputJSON  = "json"
 )
 
 // Run runs the command with its arguments, without the name of the command. It prints the plans to out, and progress
@@ -95,59 +69,6 @@ func Run(ctx context.Context, args []string, out, errs io.Writer, p Provider) in
 	}
 
 	return code
-}
-
-// parse parses the flags, and returns an error that names the flag to correct.
-func parse(name string, args []string, errs io.Writer) (f flags, err error) {
-	set := flag.NewFlagSet(name+" plan", flag.ContinueOnError)
-	set.SetOutput(errs)
-	set.StringVar(&f.kubeconfig, "kubeconfig", "",
-		"path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
-	set.StringVar(&f.namespace, "namespace", "",
-		"plan the objects of this namespace only, or of several, separated by commas; empty means all. With -f it is the "+
-			"namespace of manifests without one; empty means that of the kubeconfig")
-	set.StringVar(&f.namespace, "n", "", "the same as --namespace")
-	set.Var(&f.kinds, "kind", "plan the objects of this kind only; may be given several times")
-	set.Var(&f.files, "f", "plan the manifests of this `file` instead of stored objects, without applying them; may be "+
-		"given several times")
-	set.BoolVar(&f.how.ServerSide, "server-side", false,
-		"with -f, plan what kubectl apply --server-side would do, and not kubectl apply")
-	set.BoolVar(&f.how.Force, "force-conflicts", false,
-		"with --server-side, take over fields that other field managers have set; otherwise their objects cannot be planned")
-	set.StringVar(&f.how.FieldManager, "field-manager", "",
-		"with -f, the field manager that would apply the manifests; empty means that of kubectl apply")
-	set.BoolVar(&f.all, "all", false, "print the objects that stay as they are, too")
-	set.StringVar(&f.output, "o", outputTable, "how to print the plans: table or json")
-	set.IntVar(&f.workers, "workers", 10, "how many objects are planned at a time")
-	set.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long the plan may take in total")
-	if err := set.Parse(args); err != nil {
-		return f, err
-	}
-	switch {
-	case set.NArg() > 0:
-		return f, errors.Errorf("unexpected argument %q: all arguments are flags", set.Arg(0))
-	case f.output != outputTable && f.output != outputJSON:
-		return f, errors.Errorf("-o must be table or json, and not %q", f.output)
-	case f.workers <= 0:
-		return f, errors.New("--workers must be more than 0")
-	case f.timeout <= 0:
-		return f, errors.New("--timeout must be more than 0")
-	case f.how.ServerSide && len(f.files) == 0:
-		return f, errors.New("--server-side needs -f: it says how manifests would be applied")
-	case f.how.Force && !f.how.ServerSide:
-		return f, errors.New("--force-conflicts needs --server-side: kubectl apply without it has no conflicts")
-	case len(f.files) > 0 && len(f.kinds) > 0:
-		return f, errors.New("--kind does not go with -f: all manifests of the files are planned")
-	case len(f.files) > 0 && len(f.namespaces()) > 1:
-		return f, errors.New("with -f, --namespace is that of manifests without one: give only one")
-	}
-
-	return f, nil
-}
-
-// namespaces returns the namespaces of the flag.
-func (f flags) namespaces() []string {
-	return strings.FieldsFunc(f.namespace, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // run makes the plans and prints them.
@@ -191,6 +112,13 @@ func prepare(ctx context.Context, f flags, p Provider) (
 	if len(f.files) > 0 { // of manifests
 		namespaces = nil
 	}
+	if f.secret != "" && p.Credentials == nil {
+		return nil, nil, nil, errors.New("--credentials-secret: this provider cannot use other credentials than those of " +
+			"its configurations")
+	}
+	if f.secret != "" {
+		p.Credentials(f.credentials())
+	}
 	for _, part := range []struct {
 		what string
 		do   func() error
@@ -218,14 +146,10 @@ func prepare(ctx context.Context, f flags, p Provider) (
 		{"the set-up of the kinds", func() error {
 			return errors.Wrap(p.Setup(ctx, planner.Manager()), "cannot set up the kinds")
 		}},
-		{"the dry run of the manifests", func() error {
+		{"the dry run of the manifests", func() (err error) {
 			r = newReport(p, planner.Manager().GetAPIReader(), len(planner.Kinds()))
 			r.unread = unread
-			if len(f.files) == 0 {
-				return nil
-			}
-			objects, err := r.apply(ctx, planner, manifests, f)
-			options = append(options, managed.WithPlannedObjects(objects...))
+			options, err = r.apply(ctx, planner, manifests, f)
 
 			return err
 		}},

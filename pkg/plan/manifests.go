@@ -128,9 +128,14 @@ type named struct {
 	key  types.NamespacedName
 }
 
-// apply returns the objects that the manifests would lead to, and notes which the API server has not validated.
+// apply returns the options to plan the objects that the manifests would lead to, and notes which the API server has
+// not validated. Without files there is no option.
 func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []manifest,
-	f flags) (objects []resource.Managed, err error) {
+	f flags) (o []managed.PlanOption, err error) {
+	if len(f.files) == 0 {
+		return nil, nil
+	}
+	var objects []resource.Managed
 	if f.namespace, err = f.defaultNamespace(); err != nil {
 		return nil, err
 	}
@@ -159,7 +164,7 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 		objects = append(objects, mg)
 	}
 
-	return objects, nil
+	return []managed.PlanOption{managed.WithPlannedObjects(objects...)}, nil
 }
 
 // conflict returns an error with each field of a manifest that another field manager has set.

@@ -375,6 +375,17 @@ func TestPlan(t *testing.T) {
 	p.mistakes()
 	p.unwritten(before)
 
+	p.logIn("stranger", "wrong")
+
+	if code, out, _ := p.run("--kind", "Stream"); code != plan.ExitFailed || !strings.Contains(out, "Authorization") {
+		t.Errorf("with credentials that are wrong: exit code %d\n%s", code, out)
+	}
+
+	if code, out, errs := p.run("--credentials-secret", devenv.Namespace+"/"+reading); code != plan.ExitChanges ||
+		len(rows(out)) != 4 {
+		t.Errorf("with the Secret of a reader: exit code %d\n%s%s", code, out, errs)
+	}
+
 	p.nats.Shutdown()
 
 	if code, out, _ := p.run("--kind", "Stream"); code != plan.ExitFailed ||
@@ -530,6 +541,7 @@ func (p *planned) mistakes() {
 		"namespace":  {[]string{"--namespace", "typo"}, `the namespace "typo" does not exist: correct --namespace`},
 		"of several": {[]string{"-n", "default,typo"}, `the namespace "typo" does not exist: correct --namespace`},
 		"of files":   {[]string{"-n", "typo", "-f", p.file(good)}, `the namespace "typo" does not exist`},
+		"secret":     {[]string{"--credentials-secret", "reader"}, "such as default/reader"},
 		"output":     {[]string{"-o", "yaml"}, `-o must be table or json, and not "yaml"`},
 		"workers":    {[]string{"--workers", "0"}, "--workers must be more than 0"},
 		"timeout":    {[]string{"--timeout", "0s"}, "--timeout must be more than 0"},
