@@ -22,6 +22,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -212,7 +213,7 @@ func (p *planned) stream(name string) *v1alpha1.Stream {
 	return mg
 }
 
-// provide runs the provider until all objects are ready.
+// provide runs the provider until all streams are ready.
 func (p *planned) provide(all []client.Object) {
 	p.Helper()
 
@@ -223,18 +224,25 @@ func (p *planned) provide(all []client.Object) {
 	running, err := p.env.RunProvider(p.Context(), o)
 	p.must(err)
 
+	cfg, err := p.env.Cluster.RESTConfig()
+	p.must(err)
+
+	cfg.QPS = -1 // no limit
+	unlimited, err := client.New(cfg, client.Options{Scheme: p.env.Client.Scheme()})
+	p.must(err)
+
 	for _, obj := range all {
-		p.must(p.env.Client.Create(p.Context(), obj))
+		p.must(unlimited.Create(p.Context(), obj))
 	}
 
-	for _, obj := range all {
-		mg := obj.(resource.Managed) // All objects are.
-		wait.Until(p.T, obj.GetName()+" is ready", func() bool {
-			p.must(p.env.Client.Get(p.Context(), client.ObjectKeyFromObject(obj), obj))
+	wait.Until(p.T, "all streams are ready", func() bool {
+		list := &v1alpha1.StreamList{}
+		p.must(unlimited.List(p.Context(), list))
 
-			return mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
+		return len(list.Items) == len(all) && !slices.ContainsFunc(list.Items, func(s v1alpha1.Stream) bool {
+			return s.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue
 		})
-	}
+	})
 
 	if err := running.Stop(); err != nil {
 		p.Errorf("the provider failed: %v", err)
@@ -386,11 +394,38 @@ func TestPlan(t *testing.T) {
 		t.Errorf("with the Secret of a reader: exit code %d\n%s%s", code, out, errs)
 	}
 
+	p.unprepared()
 	p.nats.Shutdown()
 
 	if code, out, _ := p.run("--kind", "Stream"); code != plan.ExitFailed ||
 		!strings.Contains(out, "could not be planned") {
 		t.Errorf("without NATS: exit code %d\n%s", code, out)
+	}
+}
+
+// unprepared checks plans where a Secret, or a kind in the API server, does not exist.
+func (p *planned) unprepared() {
+	p.Helper()
+
+	code, out, errs := p.run("--credentials-secret", devenv.Namespace+"/absent", "--kind", "Stream")
+	if code != plan.ExitFailed || len(rows(out)) != *plannedStreams || errs != "" ||
+		!strings.Contains(out, `the Secret "absent", which spec.credentials.secretRef names`) {
+		p.Errorf("without the Secret: exit code %d\n%.2000s%s", code, out, errs)
+	}
+
+	kind := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "objectstores.nats.moorage.dev"}}
+	kind.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	})
+	p.must(p.env.Client.Delete(p.Context(), kind))
+	wait.Until(p.T, "the kind is gone", func() bool {
+		return resource.IsNotFound(p.env.Client.Get(p.Context(), client.ObjectKeyFromObject(kind), kind))
+	})
+
+	code, out, errs = p.run("--credentials-secret", devenv.Namespace+"/"+reading)
+	if code != plan.ExitFailed || !strings.Contains(out+errs, "ObjectStore") ||
+		!strings.Contains(out+errs, "CustomResourceDefinition") {
+		p.Errorf("without a kind: exit code %d\n%s%s", code, out, errs)
 	}
 }
 

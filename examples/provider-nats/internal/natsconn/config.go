@@ -96,8 +96,8 @@ func FromClusterProviderConfig(pc *v1alpha1.ClusterProviderConfig) Config {
 	return out
 }
 
-// WithCredentials returns the Config with another Secret to log in with. The type of the credentials, and the key in the
-// Secret, stay.
+// WithCredentials returns the Config with another Secret to log in with. The type of the credentials, and the
+// key in the Secret, stay.
 func (c Config) WithCredentials(secret types.NamespacedName) Config {
 	key := ""
 	if c.login.secret != nil {

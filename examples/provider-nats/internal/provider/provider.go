@@ -226,7 +226,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, ro []managed.Reconc
 		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
 		PollInterval:            o.PollInterval,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
-	}, kinds.Sharing{PollWhenNotified: o.PollWhenNotified, WatchSecrets: o.WatchSecrets, Limits: o.Limits, Credentials: o.credentials}, ro...)
+	}, kinds.Sharing{
+		PollWhenNotified: o.PollWhenNotified, WatchSecrets: o.WatchSecrets, Limits: o.Limits, Credentials: o.credentials,
+	}, ro...)
 }
 
 // record configures the change log, and registers the metrics of its losses and of the connections, until
