@@ -104,14 +104,14 @@ func run(ctx context.Context, f flags, out, errs io.Writer, p Provider) (int, er
 
 // prepare sets up a Planner, and applies the manifests of the files as a dry run.
 func prepare(ctx context.Context, f flags, p Provider) (
-	planner *managed.Planner, r *report, options []managed.PlanOption, err error) {
+	*managed.Planner, *report, []managed.PlanOption, error) {
+	// a part that goes on after the end of ctx may still set these
+	var planner *managed.Planner
+	var r *report
+	var options []managed.PlanOption
 	var manifests []manifest
 	var cfg *rest.Config
 	var unread []string
-	namespaces := f.namespaces()
-	if len(f.files) > 0 { // of manifests
-		namespaces = nil
-	}
 	if f.secret != "" && p.Credentials == nil {
 		return nil, nil, nil, errors.New("--credentials-secret: this provider cannot use other credentials than those of " +
 			"its configurations")
@@ -134,7 +134,7 @@ func prepare(ctx context.Context, f flags, p Provider) (
 			return errors.Wrap(err, "cannot find a cluster: name a kubeconfig by --kubeconfig")
 		}},
 		{"the API server", func() (err error) {
-			planner, err = managed.NewPlanner(cfg, p.Manager(namespaces))
+			planner, err = managed.NewPlanner(cfg, p.Manager(f.cached()))
 
 			return err
 		}},

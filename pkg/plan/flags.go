@@ -114,3 +114,12 @@ func (f flags) credentials() types.NamespacedName {
 func (f flags) namespaces() []string {
 	return strings.FieldsFunc(f.namespace, func(r rune) bool { return r == ',' || r == ' ' })
 }
+
+// cached returns the namespaces whose objects are planned; none means all. With files, manifests name them.
+func (f flags) cached() []string {
+	if len(f.files) > 0 {
+		return nil
+	}
+
+	return f.namespaces()
+}
