@@ -37,6 +37,12 @@ var parts = []part{
 		what: "long tests pass with real servers: outages, storms, servers that are exchanged or emptied, expired " +
 			"credentials",
 		minutes: 8},
+	{name: "plan",
+		what: "a plan of 10,000 streams, by a user that may only read, names exactly those that differ, and changes " +
+			"nothing; the plan of another version names the field whose default differs",
+		minutes: 8,
+		bounds: []bound{atLeast("planned_streams", 10_000), exactly("streams_that_differ", 7),
+			atMost("calls_to_list", 45), atMost("seconds_of_a_plan", 60), exactly("writes", 0)}},
 	{name: "vet", what: "go vet finds nothing in any module", target: "vet", minutes: 5},
 	{name: "random", what: "random and large tests of single packages pass at their full length", minutes: 4},
 	{name: "scaffold",

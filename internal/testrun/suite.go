@@ -44,7 +44,8 @@ type moduleTime struct {
 // unrepeated are folders whose test results Go must not repeat from its cache. Their tests compile or list files that
 // the Go command does not see.
 var unrepeated = []string{"cmd/kubectl-moorage", "cmd/moorage", "examples/edge/internal/tour",
-	"examples/provider-nats/internal/plugintest", "examples/provider-nats/internal/tour",
+	"examples/provider-nats/internal/app", "examples/provider-nats/internal/plugintest",
+	"examples/provider-nats/internal/tour",
 	"examples/provider-postgres/internal/planted",
 	"internal/layering", "internal/trials", "internal/sim/planted", "pkg/xp"}
 

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -125,13 +128,18 @@ type named struct {
 	key  types.NamespacedName
 }
 
-// apply returns the objects that the manifests would lead to, and notes which the API server has not validated.
+// apply returns the options to plan the objects that the manifests would lead to, and notes which the API server has
+// not validated. Without files there is no option.
 func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []manifest,
-	f flags) (objects []resource.Managed, err error) {
+	f flags) (o []managed.PlanOption, err error) {
+	if len(f.files) == 0 {
+		return nil, nil
+	}
+	var objects []resource.Managed
 	if f.namespace, err = f.defaultNamespace(); err != nil {
 		return nil, err
 	}
-	r.fieldManager = f.fieldManager
+	r.how = f.how
 	seen := map[named]string{}
 	for _, m := range manifests {
 		if err := r.place(p, m, f); err != nil {
@@ -142,17 +150,41 @@ func (r *report) apply(ctx context.Context, p *managed.Planner, manifests []mani
 			return nil, errors.Errorf("%s: %s %s is in %s, too: keep one of them", m.where, m.GetKind(), of.key.String(), first)
 		}
 		seen[of] = m.where
-		mg, validated, err := p.Applied(ctx, m.Unstructured, f.fieldManager)
-		if err != nil {
+		mg, validated, err := p.Applied(ctx, m.Unstructured, f.how)
+		switch {
+		case kerrors.IsConflict(err):
+			r.add(managed.Plan{Kind: m.GroupVersionKind(), Object: of.key, Err: conflict(err)})
+
+			continue
+		case err != nil:
 			return nil, errors.Wrap(err, m.where)
-		}
-		if !validated {
+		case !validated:
 			r.unvalidated++
 		}
 		objects = append(objects, mg)
 	}
 
-	return objects, nil
+	return []managed.PlanOption{managed.WithPlannedObjects(objects...)}, nil
+}
+
+// conflict returns an error with each field of a manifest that another field manager has set.
+func conflict(err error) error {
+	var status kerrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return err
+	}
+	var fields []string
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			fields = append(fields, strings.TrimPrefix(cause.Field, ".")+" ("+cause.Message+")")
+		}
+	}
+	if len(fields) == 0 {
+		return err
+	}
+
+	return errors.Errorf("other field managers have set fields of the file to other values: %s: remove these fields "+
+		"from the file, or take them over by --force-conflicts", strings.Join(fields, ", "))
 }
 
 // defaultNamespace returns the namespace of manifests that have none: that of the flag, or as for kubectl that of the

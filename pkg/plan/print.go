@@ -39,7 +39,7 @@ func (r *report) printTable(out io.Writer, f flags) error {
 		table := tabwriter.NewWriter(&cells, 0, 0, 2, ' ', 0)
 		rows := [][]string{{"KIND", "NAMESPACE", "NAME", "WOULD", "BECAUSE", "FIELDS"}}
 		for _, p := range shown {
-			rows = append(rows, row(p))
+			rows = append(rows, r.row(p))
 		}
 		for _, row := range rows {
 			_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // into memory
@@ -56,9 +56,13 @@ func (r *report) printTable(out io.Writer, f flags) error {
 }
 
 // row returns the cells of a plan.
-func row(p managed.Plan) []string {
+func (r *report) row(p managed.Plan) []string {
 	would, because := p.Action, strings.TrimSuffix(p.Because, ".")
-	if p.Err != nil {
+	switch {
+	case r.follows[identity(p)]:
+		of := p.Referents[0]
+		would, because = follow, oneLine(of.Kind.Kind+" "+of.Object.String()+", which the files create first: "+p.Err.Error())
+	case p.Err != nil:
 		would, because = "?", oneLine(p.Err.Error())
 	}
 
@@ -78,14 +82,18 @@ func none(cell string) string {
 func (r *report) text() string {
 	s := r.summary()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s in %s.\n", counted(s.Objects, "object"), counted(r.kinds, "kind"), duration(r.took))
+	fmt.Fprintf(&b, "%s of %s in %s, with %s to list and %d to look.\n", counted(s.Objects, "object"),
+		counted(r.kinds, "kind"), duration(r.took), counted(int(r.calls.List), "call"), r.calls.Observe)
 	parts := []string{}
 	for _, part := range []struct {
 		n    int
 		text string
 	}{
 		{s.AtRest, "as it is"}, {s.Create, "would be created"}, {s.Update, "would be updated"},
-		{s.Delete, "would be deleted"}, {s.WaitForUser, "to be looked after by a user"},
+		{s.Delete, "would be deleted"},
+		{s.Immutable, verb(s.Immutable, "differ") + " only in fields that cannot be changed"},
+		{s.WaitForUser, "to be looked after by a user"},
+		{s.Follow, verb(s.Follow, "follow") + " other objects of the files"},
 		{s.Other, "without a change of the external system"}, {s.Unknown, "could not be planned"},
 	} {
 		if part.n > 0 {
@@ -99,13 +107,21 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "The API server has not validated %s: that needs the verbs patch and create for the objects.\n",
 			counted(r.unvalidated, "manifest"))
 	}
-	if r.fieldManager != "" {
-		fmt.Fprintf(&b, "A field that a file no longer has stays, unless server-side apply by %q owns it.\n",
-			r.fieldManager)
+	if r.unvalidated > 0 && r.how.ServerSide {
+		b.WriteString("So a field that a file no longer has counts as not removed.\n")
 	}
 	b.WriteString("Nothing was changed.\n")
 
 	return b.String()
+}
+
+// verb returns the form of a verb for n objects.
+func verb(n int, plural string) string {
+	if n == 1 {
+		return plural + "s"
+	}
+
+	return plural
 }
 
 func counted(n int, what string) string {
@@ -133,6 +149,8 @@ type document struct {
 	Cluster    string         `json:"cluster,omitempty"` // the UID of the namespace kube-system
 	Objects    []objectOfPlan `json:"objects"`
 	Summary    summary        `json:"summary"`
+
+	Calls managed.PlanCalls `json:"calls"` // to the external system
 }
 
 // An objectOfPlan is the form of a plan in JSON.
@@ -158,6 +176,7 @@ func (r *report) printJSON(out io.Writer, f flags) error {
 	d := document{
 		APIVersion: "moorage.dev/v1", Kind: "Plan", Provider: r.provider.Name, Version: r.provider.Version,
 		Cluster: r.cluster, Objects: []objectOfPlan{}, Summary: r.summary(),
+		Calls: r.calls,
 	}
 	for _, p := range r.shown(f.all) {
 		o := objectOfPlan{
@@ -168,6 +187,9 @@ func (r *report) printJSON(out io.Writer, f flags) error {
 		}
 		if p.Err != nil {
 			o.Error = oneLine(p.Err.Error())
+		}
+		if r.follows[identity(p)] {
+			o.Action = follow
 		}
 		d.Objects = append(d.Objects, o)
 	}

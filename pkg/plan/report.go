@@ -22,9 +22,12 @@ type report struct {
 	kinds       int
 	plans       []managed.Plan
 	unvalidated int // manifests that the API server has not validated
+	follows     map[managed.PlannedReferent]bool
+	unread      []string // namespaces of which it is not known whether they exist
 
-	fieldManager string // that would apply the manifests, or empty if stored objects are planned
+	how managed.Apply // how the manifests would be applied
 
+	calls managed.PlanCalls
 	began time.Time
 	took  time.Duration
 }
@@ -43,6 +46,35 @@ func (r *report) end(ctx context.Context) {
 		r.cluster = string(uid)
 	}
 	r.sort()
+	r.findFollowers()
+}
+
+// follow is what the table shows instead of an action for an object that follows others of the files.
+const follow = "Follow"
+
+// identity returns what identifies the object of a plan.
+func identity(p managed.Plan) managed.PlannedReferent {
+	return managed.PlannedReferent{Kind: p.Kind, Object: p.Object}
+}
+
+// findFollowers finds the objects that could not be planned and whose referents the files would create first. A
+// referent may follow others itself.
+func (r *report) findFollowers() {
+	r.follows = map[managed.PlannedReferent]bool{}
+	comes := map[managed.PlannedReferent]bool{}
+	for _, p := range r.plans {
+		comes[identity(p)] = p.Action == "Create"
+	}
+	for again := true; again; {
+		again = false
+		for _, p := range r.plans {
+			if p.Err == nil || len(p.Referents) == 0 || r.follows[identity(p)] ||
+				slices.ContainsFunc(p.Referents, func(of managed.PlannedReferent) bool { return !comes[of] }) {
+				continue
+			}
+			r.follows[identity(p)], comes[identity(p)], again = true, true, true
+		}
+	}
 }
 
 // sort sorts the plans by kind, namespace and name.
@@ -61,10 +93,17 @@ type summary struct {
 	Update  int `json:"update"`
 	Delete  int `json:"delete"`
 
+	// Immutable are the objects that differ only in fields that an update cannot change. They stay as they are.
+	Immutable int `json:"immutable,omitempty"`
+
 	// WaitForUser are the objects that a user has to look after. Other are those that differ but must not be updated,
 	// that wait, or of which only metadata would be stored.
 	WaitForUser int `json:"waitForUser"`
 	Other       int `json:"other"`
+
+	// Follow are the objects that could not be planned because other objects of the files would have to be created
+	// first.
+	Follow int `json:"follow,omitempty"`
 
 	// Unknown are the objects that could not be planned.
 	Unknown int `json:"unknown"`
@@ -83,12 +122,16 @@ func (r *report) summary() (s summary) {
 	s.Objects, s.NotValidated = len(r.plans), r.unvalidated
 	for _, p := range r.plans {
 		switch {
+		case r.follows[identity(p)]:
+			s.Follow++
 		case p.Err != nil:
 			s.Unknown++
 		case p.AtRest():
 			s.AtRest++
 		case p.Action == "Create":
 			s.Create++
+		case p.Immutable():
+			s.Immutable++
 		case p.Action == "Update":
 			s.Update++
 		case p.Action == "Delete":

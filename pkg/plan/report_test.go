@@ -34,6 +34,8 @@ func plans() []managed.Plan {
 	}
 	update.MoreDifferences = 9997
 	update.ExternalName = "id\x1b[2J\n7"
+	fixed := planOf("b-fixed", "Update")
+	fixed.Differences = []commonv1.Difference{{Path: "storage", Desired: `"file"`, Observed: `"memory"`, Immutable: true}}
 	failed := planOf("c-failed", "")
 	failed.Because, failed.Err = "", errors.New("no route\r\nto \x07host")
 	adopted := planOf("d-adopted", "Keep")
@@ -45,17 +47,18 @@ func plans() []managed.Plan {
 
 	return []managed.Plan{
 		planOf("z-kept", "Keep"), failed, update, planOf("a-create", "Create"), planOf("e-deleted", "Delete"),
-		planOf("f-unknown", "AskUser"), adopted, none, planOf("g-paused", "Pause"),
+		planOf("f-unknown", "AskUser"), adopted, none, planOf("g-paused", "Pause"), fixed,
 	}
 }
 
 func reportOf(plans ...managed.Plan) *report {
-	r := newReport(Provider{Name: "provider-x", Version: "v1"}, nil, 2)
+	r := newReport(Provider{Name: "provider-x", Version: "v1"}, answering{err: errors.New("no cluster")}, 2)
 	for _, p := range plans {
 		r.add(p)
 	}
 	r.sort()
-	r.took, r.unvalidated, r.fieldManager = 1500*time.Millisecond, 1, "kubectl"
+	r.calls = managed.PlanCalls{List: 21, Observe: 1}
+	r.took, r.unvalidated, r.how = 1500*time.Millisecond, 1, managed.Apply{ServerSide: true}
 
 	return r
 }
@@ -69,6 +72,7 @@ func TestTable(t *testing.T) {
 	want := strings.TrimPrefix(`
 KIND    NAMESPACE  NAME       WOULD    BECAUSE            FIELDS
 Bucket  sea        a-create   Create   It is so
+Bucket  sea        b-fixed    Update   It is so           storage "file" <- "memory" (cannot be changed)
 Bucket  sea        b-update   Update   It is so           maxAge "24h" <- "72h", FIELDS
 Bucket  sea        c-failed   ?        no route to ?host
 Bucket  sea        d-adopted  Keep     It is so           (writes metadata.finalizers, Secret details)
@@ -76,11 +80,12 @@ Bucket  sea        e-deleted  Delete   It is so
 Bucket  sea        f-unknown  AskUser  It is so           (waits for a user)
 Other   -          -          ?        cannot list
 
-9 objects of 2 kinds in 1.5s.
-2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, 1 to be looked after by a user, `+
+10 objects of 2 kinds in 1.5s, with 21 calls to list and 1 to look.
+2 as it is, 1 would be created, 1 would be updated, 1 would be deleted, `+
+		`1 differs only in fields that cannot be changed, 1 to be looked after by a user, `+
 		`1 without a change of the external system, 2 could not be planned.
 The API server has not validated 1 manifest: that needs the verbs patch and create for the objects.
-A field that a file no longer has stays, unless server-side apply by "kubectl" owns it.
+So a field that a file no longer has counts as not removed.
 Nothing was changed.
 `, "\n")
 	want = strings.Replace(want, ", FIELDS\n", `, subjects none <- ["a.>?[2J?? "] (cannot be changed), `+
@@ -101,7 +106,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	objects, _ := got["objects"].([]any)
-	if len(objects) != 9 || got["apiVersion"] != "moorage.dev/v1" || got["kind"] != "Plan" ||
+	if len(objects) != 10 || got["apiVersion"] != "moorage.dev/v1" || got["kind"] != "Plan" ||
 		got["provider"] != "provider-x" || got["version"] != "v1" {
 		t.Errorf("%s", out.String())
 	}
@@ -114,25 +119,67 @@ func TestJSON(t *testing.T) {
 			map[string]any{"verb": "create", "kind": "Secret", "name": "details"},
 		},
 	}
-	if diff := cmp.Diff(want, objects[3]); diff != "" {
+	if diff := cmp.Diff(want, objects[4]); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	of := func(n int, field string) any { o, _ := objects[n].(map[string]any); return o[field] }
-	if of(1, "externalName") != "id?[2J 7" || of(2, "error") != "no route to ?host" {
-		t.Errorf("texts of others: %q, %q", of(1, "externalName"), of(2, "error"))
+	if of(2, "externalName") != "id?[2J 7" || of(3, "error") != "no route to ?host" {
+		t.Errorf("texts of others: %q, %q", of(2, "externalName"), of(3, "error"))
 	}
 	summary := map[string]any{
-		"objects": 9., "atRest": 2., "create": 1., "update": 1., "delete": 1., "waitForUser": 1., "other": 1.,
-		"unknown": 2., "notValidated": 1.,
+		"objects": 10., "atRest": 2., "create": 1., "update": 1., "delete": 1., "immutable": 1.,
+		"waitForUser": 1., "other": 1., "unknown": 2., "notValidated": 1.,
+	}
+	if diff := cmp.Diff(map[string]any{"list": 21., "observe": 1.}, got["calls"]); diff != "" {
+		t.Errorf("calls: -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(summary, got["summary"]); diff != "" {
 		t.Errorf("summary: -want, +got:\n%s", diff)
 	}
 }
 
+// TestFollows verifies which objects follow others of the files: those that could not be planned because others would
+// have to be created first.
+func TestFollows(t *testing.T) {
+	of := func(name string, referents ...string) managed.Plan {
+		p := planOf(name, "")
+		p.Err = errors.New("not found")
+		for _, referent := range referents {
+			p.Referents = append(p.Referents, managed.PlannedReferent{Kind: p.Kind, Object: planOf(referent, "").Object})
+		}
+
+		return p
+	}
+	r := reportOf(planOf("a", "Create"), planOf("b", "ReportMissing"), of("c", "a"), of("d", "c", "a"), of("e", "b"),
+		of("f", "a", "g"), of("g"), of("h", "i"), of("i", "h"))
+	r.end(t.Context())
+	s := r.summary()
+	if s.Create != 1 || s.Follow != 2 || s.Unknown != 5 || r.exitCode() != ExitFailed {
+		t.Errorf("%+v, exit code %d", s, r.exitCode())
+	}
+	r = reportOf(planOf("a", "Create"), of("c", "a"))
+	r.end(t.Context())
+	var out bytes.Buffer
+	if err := r.print(&out, flags{output: outputTable}); err != nil {
+		t.Fatal(err)
+	}
+	const row = "Bucket  sea        c     Follow  Bucket sea/a, which the files create first: not found\n"
+	if r.exitCode() != ExitChanges || !strings.Contains(out.String(), row) ||
+		!strings.Contains(out.String(), "1 would be created, 1 follows other objects of the files.") {
+		t.Errorf("exit code %d\n%s", r.exitCode(), out.String())
+	}
+	out.Reset()
+	if err := r.print(&out, flags{output: outputJSON}); err != nil || !strings.Contains(out.String(),
+		`"action": "Follow"`) {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // TestExitCode verifies that a failure counts more than a change.
 func TestExitCode(t *testing.T) {
 	failed := managed.Plan{Err: errors.New("boom")}
+	immutable := planOf("a", "Update")
+	immutable.Differences = []commonv1.Difference{{Path: "storage", Immutable: true}}
 	for name, c := range map[string]struct {
 		plans []managed.Plan
 		want  int
@@ -143,6 +190,7 @@ func TestExitCode(t *testing.T) {
 		"update":        {[]managed.Plan{planOf("a", "Update")}, ExitChanges},
 		"delete":        {[]managed.Plan{planOf("a", "Delete")}, ExitChanges},
 		"failed":        {[]managed.Plan{failed}, ExitFailed},
+		"immutable":     {[]managed.Plan{immutable}, ExitUnchanged},
 		"failed change": {[]managed.Plan{planOf("a", "Create"), failed}, ExitFailed},
 	} {
 		if got := reportOf(c.plans...).exitCode(); got != c.want {

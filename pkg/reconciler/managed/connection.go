@@ -80,6 +80,9 @@ func (p *clientSession) inspect(c ExternalClient) {
 	if p.r.bulk {
 		p.lister, _ = unwrap.As[ExternalLister](c)
 	}
+	if p.lister != nil && p.r.planner != nil {
+		p.lister = planningLister{p.lister, p.r.planner}
+	}
 }
 
 // bindConnection binds the session to the gate and the list of its connection.

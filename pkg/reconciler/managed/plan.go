@@ -56,6 +56,16 @@ type Plan struct {
 
 	// Err says why the action is not known. Its text is redacted.
 	Err error
+
+	// Referents are the objects of WithPlannedObjects that the reconcile reads and that are not stored yet. If they
+	// would be created, Err may only say that they do not exist yet.
+	Referents []PlannedReferent
+}
+
+// A PlannedReferent is another object that a plan depends on.
+type PlannedReferent struct {
+	Kind   schema.GroupVersionKind
+	Object types.NamespacedName
 }
 
 // A PlannedWrite is a write to the API server that a reconcile would make. It has no values of fields.
@@ -72,10 +82,17 @@ type PlannedWrite struct {
 	Fields []string `json:"fields,omitempty"`
 }
 
-// Changes reports whether the plan is to change the external system.
+// Changes reports whether the plan is to change the external system. An update that is Immutable is no change.
 func (p Plan) Changes() bool {
 	return slices.Contains([]string{lifecycle.Create.String(), lifecycle.Update.String(), lifecycle.Delete.String()},
-		p.Action)
+		p.Action) && !p.Immutable()
+}
+
+// Immutable reports whether the plan is an Update, and no field that differs can be changed. The reconciler calls
+// Update then, and the client refuses it with an error that says what to do. So the resource stays as it is.
+func (p Plan) Immutable() bool {
+	return p.Action == lifecycle.Update.String() && len(p.Differences) > 0 && p.MoreDifferences == 0 &&
+		!slices.ContainsFunc(p.Differences, func(d commonv1.Difference) bool { return !d.Immutable })
 }
 
 // AtRest reports whether nothing would be changed, neither in the external system nor in the API server, because
@@ -145,7 +162,7 @@ func (r *Reconciler) planOnce(ctx context.Context, read resource.Managed, member
 	plan *Plan) (again time.Duration) {
 	ctx, cancel := deadline.In(ctx, r.timeout+persistTimeout)
 	defer cancel()
-	ctx, session := dryrun.Begin(ctx)
+	ctx, session := dryrun.Begin(ctx, r.planner.offer)
 	if plan.Err = session.Store(plan.Kind, read); plan.Err != nil {
 		return 0
 	}
@@ -169,6 +186,12 @@ func (p *pass) completePlan(plan *Plan, session *dryrun.Session, err error) {
 	plan.ExternalName = meta.GetExternalName(p.mg)
 	if p.differences != nil {
 		plan.Differences, plan.MoreDifferences = p.differences.fields, p.differences.more
+	}
+	plan.Referents = nil
+	for _, of := range session.ReadOfOffer() {
+		if r := PlannedReferent(of); slices.Contains(p.r.planner.unstored, r) {
+			plan.Referents = append(plan.Referents, r)
+		}
 	}
 	for _, w := range session.Writes() {
 		plan.Writes = append(plan.Writes, PlannedWrite(w))
@@ -250,11 +273,34 @@ func (p *clientSession) withoutChanges(c ExternalClient) ExternalClient {
 		return c
 	}
 
-	return planningClient{c}
+	return planningClient{c, p.r.planner}
 }
 
-// A planningClient makes no change.
-type planningClient struct{ ExternalClient }
+// A planningClient makes no change, and counts observations.
+type planningClient struct {
+	ExternalClient
+
+	planner *Planner
+}
+
+func (c planningClient) Observe(ctx context.Context, mg resource.Managed) (ExternalObservation, error) {
+	c.planner.observations.Add(1)
+
+	return c.ExternalClient.Observe(ctx, mg)
+}
+
+// A planningLister counts pages.
+type planningLister struct {
+	ExternalLister
+
+	planner *Planner
+}
+
+func (l planningLister) ListPage(ctx context.Context, token string) (ExternalListPage, error) {
+	l.planner.pages.Add(1)
+
+	return l.ExternalLister.ListPage(ctx, token)
+}
 
 func (planningClient) Create(context.Context, resource.Managed) error {
 	return external.NotCreated(errPlanned)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/event"
 	"github.com/moorage-dev/moorage/pkg/meta"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/dryrun"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/listcache"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/telemetry"
 	"github.com/moorage-dev/moorage/pkg/resource"
@@ -40,9 +42,26 @@ type Planner struct {
 	manager    *planningManager
 	namespaces []string // that the caches are restricted to; none: all
 
+	pages, observations atomic.Int64 // calls of ListPage and Observe
+
+	// offer has the objects that are planned instead of those that are stored, and unstored those of them that are not
+	// stored. Nothing changes them while plans are made.
+	offer    *dryrun.Offer
+	unstored []PlannedReferent
+
 	mu          sync.Mutex
 	reconcilers []*Reconciler
 }
+
+// PlanCalls counts the calls to the clients of the external system. The zero value is none.
+type PlanCalls struct {
+	// List is the number of pages of lists, and Observe that of observations of single resources.
+	List    int64 `json:"list"`
+	Observe int64 `json:"observe"`
+}
+
+// Calls returns how many calls the plans have made so far. It is safe for concurrent use.
+func (p *Planner) Calls() PlanCalls { return PlanCalls{p.pages.Load(), p.observations.Load()} }
 
 // NewPlanner returns a Planner for the cluster of cfg. The options are those of the provider's manager. The manager
 // elects no leader, serves nothing, and runs nothing that is added to it, so no controller either.
@@ -50,6 +69,7 @@ func NewPlanner(cfg *rest.Config, o manager.Options) (*Planner, error) {
 	o.LeaderElection, o.LeaderElectionResourceLockInterface = false, nil
 	o.Metrics.BindAddress, o.HealthProbeBindAddress, o.PprofBindAddress = "0", "0", ""
 	o.Controller.SkipNameValidation = new(true)
+	o.GracefulShutdownTimeout = new(time.Duration(0)) // there is nothing to end but reads
 	m, err := manager.New(readOnly(cfg), o)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot create a manager")

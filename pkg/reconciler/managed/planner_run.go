@@ -11,6 +11,7 @@ import (
 
 	"github.com/moorage-dev/moorage/internal/redact"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/dryrun"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
 
@@ -37,7 +38,8 @@ func WithPlannedKinds(names ...string) PlanOption {
 	return func(o *planOptions) { o.kinds = append(o.kinds, names...) }
 }
 
-// WithPlannedObjects plans the given objects instead of all that are stored. See [Planner.Applied].
+// WithPlannedObjects plans the given objects instead of all that are stored. See [Planner.Applied]. Each plan reads the
+// other objects as if they were stored. A list, such as that of a selector, has only what is stored.
 func WithPlannedObjects(objects ...resource.Managed) PlanOption {
 	return func(o *planOptions) { o.given, o.objects = true, append(o.objects, objects...) }
 }
@@ -101,9 +103,10 @@ func (p *Planner) run(ctx context.Context, each func(Plan), options planOptions)
 	return errors.Wrapf(redact.Error(context.Cause(ctx)), "planned %d of %d objects", done, len(found))
 }
 
-// planAll plans objects with several workers, and returns how many were planned before ctx ended.
+// planAll plans objects with several workers, and returns how many were planned before ctx ended. It does not wait for
+// a client that goes on after the end of ctx.
 func planAll(ctx context.Context, found []plannedObject, each func(Plan), options planOptions) (done int) {
-	next := make(chan plannedObject)
+	next, ended := make(chan plannedObject), make(chan struct{})
 	var workers sync.WaitGroup
 	var mu sync.Mutex
 	for range min(options.workers, len(found)) {
@@ -128,7 +131,13 @@ func planAll(ctx context.Context, found []plannedObject, each func(Plan), option
 		}
 	}
 	close(next)
-	workers.Wait()
+	go func() { workers.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	mu.Lock()
+	defer mu.Unlock()
 
 	return done
 }
@@ -143,7 +152,7 @@ func (p *Planner) find(ctx context.Context, options planOptions) (found []planne
 			found = append(found, plannedObject{p.reconcilerOf(p.kindOf(mg)), mg})
 		}
 
-		return found, nil
+		return found, p.offered(found)
 	}
 	for _, r := range all {
 		if len(options.kinds) > 0 && !slices.ContainsFunc(options.kinds, named(r.of.Kind)) {
@@ -163,6 +172,23 @@ func (p *Planner) find(ctx context.Context, options planOptions) (found []planne
 	}
 
 	return found, failed
+}
+
+// offered lets plans read the given objects as if they were stored, and returns a plan with an error for each that
+// cannot be.
+func (p *Planner) offered(given []plannedObject) (failed []Plan) {
+	p.offer = &dryrun.Offer{}
+	for _, g := range given {
+		of := PlannedReferent{schema.GroupVersionKind(g.r.of), client.ObjectKeyFromObject(g.mg)}
+		if err := p.offer.Add(of.Kind, g.r.ownCopy(asStored(g.mg))); err != nil {
+			failed = append(failed, Plan{Kind: of.Kind, Object: of.Object, Err: err})
+		}
+		if g.mg.GetUID() == "" {
+			p.unstored = append(p.unstored, of)
+		}
+	}
+
+	return failed
 }
 
 // checkListed returns an error if the API server refuses to list a kind. A cache would try again until ctx ends, and

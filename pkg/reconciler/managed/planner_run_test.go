@@ -3,16 +3,12 @@ package managed_test
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +21,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/errors"
 	"github.com/moorage-dev/moorage/pkg/external"
 	"github.com/moorage-dev/moorage/pkg/external/limit"
+	"github.com/moorage-dev/moorage/pkg/meta"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
 	"github.com/moorage-dev/moorage/pkg/resource"
 )
@@ -123,6 +120,9 @@ func TestRun(t *testing.T) {
 	if lists, looks := w.cloud.Count("List"), w.cloud.Count("Observe"); lists != pages || looks != len(want) {
 		t.Errorf("%d pages of lists and %d observations", lists, looks)
 	}
+	if got, made := p.Calls(), (managed.PlanCalls{List: pages, Observe: int64(len(want))}); got != made {
+		t.Errorf("calls %+v, want %+v", got, made)
+	}
 	changes := w.cloud.Count("Create") + w.cloud.Count("Update") + w.cloud.Count("Delete")
 	if requests, _, events := w.taken(); requests != "" || changes > 0 || events != "" {
 		t.Errorf("requests %q, %d changes, events %q", requests, changes, events)
@@ -167,6 +167,24 @@ func TestRunWithoutTheExternalSystem(t *testing.T) {
 	}
 }
 
+// TestRunWithAStuckClient verifies that the end of the context ends Run, also if a client goes on.
+func TestRunWithAStuckClient(t *testing.T) {
+	w, p := many(t, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	defer close(ended)
+	w.cloud.Before = func(context.Context, string, resource.Managed) error {
+		cancel()
+		<-ended
+
+		return nil
+	}
+	err := p.Run(ctx, func(plan managed.Plan) { t.Errorf("planned %+v", plan) })
+	if err == nil || !strings.Contains(err.Error(), "planned 0 of 3 objects") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestRunOfGivenObjects plans objects that are not stored, instead of those that are.
 func TestRunOfGivenObjects(t *testing.T) {
 	_, p := many(t, 2)
@@ -175,6 +193,38 @@ func TestRunOfGivenObjects(t *testing.T) {
 	plans, err := runPlanner(t, p, managed.WithPlannedObjects(v))
 	if err != nil || len(plans) != 1 || plans[key.Name].Action != "Create" {
 		t.Errorf("%v, %v", plans, err)
+	}
+}
+
+// TestRunOfReferents verifies that a plan reads the other given objects, and names those that are not stored.
+func TestRunOfReferents(t *testing.T) {
+	w, p := many(t, 1)
+	from, to, stored := atKey(), atKey(), atKey()
+	to.Name, stored.Name, stored.UID = "to", "v-0000", "uid-0"
+	w.cloud.Before = func(ctx context.Context, call string, mg resource.Managed) error {
+		if call != "Observe" || mg.GetName() != key.Name {
+			return nil
+		}
+		for _, name := range []string{"to", "v-0000", "to"} {
+			read, of := &volume.Volume{}, types.NamespacedName{Namespace: key.Namespace, Name: name}
+			if err := p.Manager().GetClient().Get(ctx, of, read); err != nil {
+				return err
+			}
+			if read.UID == "" || read.Annotations[meta.AnnotationKeyExternalName] != name {
+				t.Errorf("read %+v", read)
+			}
+		}
+
+		return errors.New("not yet")
+	}
+	plans, err := runPlanner(t, p, managed.WithPlannedObjects(from, to, stored))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []managed.PlannedReferent{{Kind: plans["to"].Kind, Object: plans["to"].Object}}
+	if diff := cmp.Diff(want, plans[key.Name].Referents); diff != "" || plans[key.Name].Err == nil ||
+		plans["to"].Referents != nil {
+		t.Errorf("-want, +got:\n%s%+v", diff, plans)
 	}
 }
 
@@ -258,63 +308,5 @@ func TestSetupWithAPlanner(t *testing.T) {
 	}
 	if _, err := other.Reconcile(t.Context(), request()); err == nil || !strings.Contains(err.Error(), "WithCluster") {
 		t.Errorf("a reconciler of another cluster reconciles: %v", err)
-	}
-}
-
-// TestApplied verifies which object a manifest leads to, with and without the right to send a dry run.
-func TestApplied(t *testing.T) {
-	w := newWorld(t)
-	w.create(func(v *volume.Volume) { v.Labels = map[string]string{"team": "sea"} })
-	w.pass()
-	manifest := func(change map[string]any) *unstructured.Unstructured {
-		u := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": volume.GroupVersion.String(), "kind": "Volume",
-			"metadata": map[string]any{"namespace": key.Namespace, "name": key.Name},
-			"spec":     map[string]any{"sizeGiB": int64(5)},
-		}}
-		maps.Copy(u.Object, change)
-
-		return u
-	}
-	var dry []string
-	may := errors.New("unset")
-	answering := interceptor.NewClient(w.API, interceptor.Funcs{
-		Apply: func(_ context.Context, _ client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			options := (&client.ApplyOptions{}).ApplyOptions(opts)
-			dry = append(slices.Clone(options.DryRun), options.FieldManager)
-
-			return may
-		},
-	})
-	p := w.setUp(startable{reader: reader{w.m, w.listener()}, client: answering})
-
-	may = kerrors.NewForbidden(schema.GroupResource{Resource: "volumes"}, key.Name,
-		errors.New(`User "a" cannot patch resource "volumes" in API group "example.org" in the namespace "default"`))
-	mg, validated, err := p.Applied(t.Context(), manifest(nil), "kubectl")
-	if v, ok := mg.(*volume.Volume); err != nil || validated || !ok || v.UID != "uid-1" || v.Spec.SizeGiB != 5 ||
-		v.Generation != 2 || v.Status.ID != "vol-1" || v.Labels["team"] != "sea" || len(v.Finalizers) != 1 {
-		t.Errorf("forbidden: %+v, %t, %v", mg, validated, err)
-	}
-	if diff := cmp.Diff([]string{"All", "kubectl"}, dry); diff != "" {
-		t.Errorf("the dry run: -want, +got:\n%s", diff)
-	}
-	other := manifest(map[string]any{"metadata": map[string]any{"namespace": "default", "name": "other"}})
-	if mg, _, err := p.Applied(t.Context(), other, "kubectl"); err != nil || mg.GetUID() != "" || mg.GetName() != "other" {
-		t.Errorf("of a new object: %+v, %v", mg, err)
-	}
-	may = nil
-	if mg, validated, err := p.Applied(t.Context(), manifest(nil), "x"); err != nil || !validated ||
-		mg.GetName() != key.Name {
-		t.Errorf("validated: %+v, %t, %v", mg, validated, err)
-	}
-	if _, _, err := p.Applied(t.Context(), manifest(map[string]any{"kind": "Bucket"}), "x"); err == nil {
-		t.Error("another kind is no error")
-	}
-	if _, _, err := p.Applied(t.Context(), manifest(map[string]any{"spec": "none"}), "x"); err == nil {
-		t.Error("a spec of another type is no error")
-	}
-	may = errors.New("boom")
-	if _, _, err := p.Applied(t.Context(), manifest(nil), "x"); err == nil {
-		t.Error("an error is none")
 	}
 }

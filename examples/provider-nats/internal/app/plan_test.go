@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -159,7 +160,7 @@ func (p *planned) stream(name string) *v1alpha1.Stream {
 	return mg
 }
 
-// provide runs the provider until all objects are ready.
+// provide runs the provider until all streams are ready.
 func (p *planned) provide(all []client.Object) {
 	p.Helper()
 
@@ -170,18 +171,25 @@ func (p *planned) provide(all []client.Object) {
 	running, err := p.env.RunProvider(p.Context(), o)
 	p.must(err)
 
+	cfg, err := p.env.Cluster.RESTConfig()
+	p.must(err)
+
+	cfg.QPS = -1 // no limit
+	unlimited, err := client.New(cfg, client.Options{Scheme: p.env.Client.Scheme()})
+	p.must(err)
+
 	for _, obj := range all {
-		p.must(p.env.Client.Create(p.Context(), obj))
+		p.must(unlimited.Create(p.Context(), obj))
 	}
 
-	for _, obj := range all {
-		mg := obj.(resource.Managed) // All objects are.
-		wait.Until(p.T, obj.GetName()+" is ready", func() bool {
-			p.must(p.env.Client.Get(p.Context(), client.ObjectKeyFromObject(obj), obj))
+	wait.Until(p.T, "all streams are ready", func() bool {
+		list := &v1alpha1.StreamList{}
+		p.must(unlimited.List(p.Context(), list))
 
-			return mg.GetCondition(commonv1.TypeReady).Status == metav1.ConditionTrue
+		return len(list.Items) == len(all) && !slices.ContainsFunc(list.Items, func(s v1alpha1.Stream) bool {
+			return s.GetCondition(commonv1.TypeReady).Status != metav1.ConditionTrue
 		})
-	}
+	})
 
 	if err := running.Stop(); err != nil {
 		p.Errorf("the provider failed: %v", err)
@@ -329,11 +337,49 @@ func TestPlan(t *testing.T) {
 	p.mistakes()
 	p.unwritten(before)
 
+	p.logIn("stranger", "wrong")
+
+	if code, out, _ := p.run("--kind", "Stream"); code != plan.ExitFailed || !strings.Contains(out, "Authorization") {
+		t.Errorf("with credentials that are wrong: exit code %d\n%s", code, out)
+	}
+
+	if code, out, errs := p.run("--credentials-secret", devenv.Namespace+"/"+reading); code != plan.ExitChanges ||
+		len(rows(out)) != 4 {
+		t.Errorf("with the Secret of a reader: exit code %d\n%s%s", code, out, errs)
+	}
+
+	p.unprepared()
 	p.nats.Shutdown()
 
 	if code, out, _ := p.run("--kind", "Stream"); code != plan.ExitFailed ||
 		!strings.Contains(out, "could not be planned") {
 		t.Errorf("without NATS: exit code %d\n%s", code, out)
+	}
+}
+
+// unprepared checks plans where a Secret, or a kind in the API server, does not exist.
+func (p *planned) unprepared() {
+	p.Helper()
+
+	code, out, errs := p.run("--credentials-secret", devenv.Namespace+"/absent", "--kind", "Stream")
+	if code != plan.ExitFailed || len(rows(out)) != *plannedStreams || errs != "" ||
+		!strings.Contains(out, `the Secret "absent", which spec.credentials.secretRef names`) {
+		p.Errorf("without the Secret: exit code %d\n%.2000s%s", code, out, errs)
+	}
+
+	kind := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "objectstores.nats.moorage.dev"}}
+	kind.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	})
+	p.must(p.env.Client.Delete(p.Context(), kind))
+	wait.Until(p.T, "the kind is gone", func() bool {
+		return resource.IsNotFound(p.env.Client.Get(p.Context(), client.ObjectKeyFromObject(kind), kind))
+	})
+
+	code, out, errs = p.run("--credentials-secret", devenv.Namespace+"/"+reading)
+	if code != plan.ExitFailed || !strings.Contains(out+errs, "ObjectStore") ||
+		!strings.Contains(out+errs, "CustomResourceDefinition") {
+		p.Errorf("without a kind: exit code %d\n%s%s", code, out, errs)
 	}
 }
 
@@ -413,12 +459,62 @@ func (p *planned) files() {
 		p.Errorf("validated, as JSON: exit code %d, want the UID of s0005 only\n%s%s", code, out, errs)
 	}
 
+	p.conflicts()
+	p.follows()
+
+	fixed := p.file(manifestOf("s0008", `{forProvider: {subjects: [s0008.>], maxAge: 1h, storage: memory}}`))
+	if code, out, errs := p.run("-f", fixed); code != plan.ExitUnchanged ||
+		!strings.Contains(rows(out)["s0008"], `storage "memory" <- "file" (cannot be changed)`) ||
+		!strings.Contains(out, "1 differs only in fields that cannot be changed") {
+		p.Errorf("an immutable field: exit code %d\n%s%s", code, out, errs)
+	}
+
 	bad := p.file(manifestOf("new", `{forProvider: {subjects: [new.>], replicas: 17}}`))
 	if code, out, errs := p.run("-f", bad); code != plan.ExitFailed || !strings.Contains(errs, "document 1") {
 		p.Errorf("an invalid manifest: exit code %d\n%s%s", code, out, errs)
 	}
 
 	p.kubeconfig = mine
+}
+
+// follows checks the plan of a consumer whose stream is in the same files.
+func (p *planned) follows() {
+	p.Helper()
+
+	consumer := "apiVersion: nats.moorage.dev/v1alpha1\nkind: Consumer\nmetadata: {name: c}\n" +
+		"spec: {forProvider: {streamRef: {name: new}}}\n---\n"
+
+	code, out, errs := p.run("-f", p.file(consumer), "-f", p.file(manifestOf("new", `{forProvider: {subjects: [new.>]}}`)))
+	if code != plan.ExitChanges || !strings.Contains(out, "Follow  Stream default/new, which the files create first") {
+		p.Errorf("with its stream: exit code %d\n%s%s", code, out, errs)
+	}
+
+	code, out, errs = p.run("-f", p.file(consumer))
+	if code != plan.ExitFailed || !strings.Contains(out, "could not be planned") {
+		p.Errorf("without its stream: exit code %d\n%s%s", code, out, errs)
+	}
+}
+
+// conflicts checks the plan of a server-side apply of a field that another field manager, this test, has set.
+func (p *planned) conflicts() {
+	p.Helper()
+
+	path := p.file(manifestOf("s0007", `{forProvider: {subjects: [s0007.>], maxAge: 3h}}`) +
+		manifestOf("new", `{forProvider: {subjects: [new.>]}}`))
+
+	code, out, errs := p.run("-f", path, "--server-side")
+	if got := rows(out); code != plan.ExitFailed || len(got) != 2 || !strings.HasPrefix(got["new"], "Create") ||
+		!strings.HasPrefix(got["s0007"], "? other field managers have set fields") ||
+		!strings.Contains(got["s0007"], `spec.forProvider.maxAge (conflict with "app.test"`) {
+		p.Errorf("a conflict: exit code %d\n%s%s", code, out, errs)
+	}
+
+	for _, args := range [][]string{{}, {"--server-side", "--force-conflicts"}} {
+		code, out, errs := p.run(append(args, "-f", path)...)
+		if got := rows(out)["s0007"]; code != plan.ExitChanges || !strings.HasPrefix(got, "Update") {
+			p.Errorf("%v: exit code %d\n%s%s", args, code, out, errs)
+		}
+	}
 }
 
 // mistakes checks what the command says to bad input. Each is one line.
@@ -431,12 +527,18 @@ func (p *planned) mistakes() {
 		want string
 	}{
 		"kind":       {[]string{"--kind", "Bucket"}, `the provider has no kind "Bucket"; it has Stream, KeyValue,`},
+		"namespace":  {[]string{"--namespace", "typo"}, `the namespace "typo" does not exist: correct --namespace`},
+		"of several": {[]string{"-n", "default,typo"}, `the namespace "typo" does not exist: correct --namespace`},
+		"of files":   {[]string{"-n", "typo", "-f", p.file(good)}, `the namespace "typo" does not exist`},
+		"secret":     {[]string{"--credentials-secret", "reader"}, "such as default/reader"},
 		"output":     {[]string{"-o", "yaml"}, `-o must be table or json, and not "yaml"`},
 		"workers":    {[]string{"--workers", "0"}, "--workers must be more than 0"},
 		"timeout":    {[]string{"--timeout", "0s"}, "--timeout must be more than 0"},
 		"argument":   {[]string{"please"}, `unexpected argument "please"`},
 		"both":       {[]string{"--kind", "Stream", "-f", "x"}, "--kind does not go with -f"},
-		"no time":    {[]string{"--timeout", "1ns"}, "context deadline exceeded"},
+		"apply":      {[]string{"--server-side"}, "--server-side needs -f"},
+		"force":      {[]string{"--force-conflicts", "-f", "x"}, "--force-conflicts needs --server-side"},
+		"no time":    {[]string{"--timeout", "1ns"}, "--timeout of 1ns is over: waited for "},
 		"kubeconfig": {[]string{"--kubeconfig", "/does/not/exist"}, "name a kubeconfig by --kubeconfig"},
 		"no file":    {[]string{"-f", "/does/not/exist"}, "name another file by -f"},
 		"folder":     {[]string{"-f", p.TempDir()}, "is a folder: name its files by -f"},
@@ -458,7 +560,7 @@ func (p *planned) mistakes() {
 	} {
 		code, out, errs := p.run(c.args...)
 		lines := strings.Count(errs, "\n")
-		if code != plan.ExitFailed || out != "" && name != "no time" || lines != 1 || !strings.Contains(errs, c.want) {
+		if code != plan.ExitFailed || out != "" || lines != 1 || !strings.Contains(errs, c.want) {
 			p.Errorf("%s: exit code %d, want one line with %q\n%s%.500s", name, code, c.want, out, errs)
 		}
 	}

@@ -31,6 +31,8 @@ type Connections struct {
 	live  client.Reader
 	cache *connection.Cache[*natsconn.Conn]
 
+	credentials types.NamespacedName // the Secret to log in with; no name: that of each configuration
+
 	secrets Follower // nil: changes of Secrets are not notified
 }
 
@@ -73,6 +75,10 @@ func (c *Connections) Acquire(ctx context.Context, mg resource.Managed) (*Link, 
 	kind, cfg, spec, err := settings(pc)
 	if err != nil {
 		return nil, err
+	}
+
+	if c.credentials.Name != "" {
+		cfg = cfg.WithCredentials(c.credentials)
 	}
 
 	version, err := connection.Version(spec)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -31,6 +32,9 @@ type Sharing struct {
 
 	// Limits bound the rate of all calls to what NATS serves. Nil means no limit.
 	Limits *limit.Set
+
+	// Credentials is the Secret to log in with. Without a name, each configuration names one.
+	Credentials types.NamespacedName
 }
 
 // Setup adds the controllers of all kinds to the manager, whose scheme must know
@@ -88,6 +92,7 @@ func Setup(
 // connections returns those of all kinds, which end with the manager.
 func (s Sharing) connections(mgr ctrl.Manager) (*Connections, error) {
 	connections, end := NewConnections(mgr.GetClient(), mgr.GetAPIReader()), func() {}
+	connections.credentials = s.Credentials
 
 	if s.WatchSecrets {
 		watcher, err := client.NewWithWatch(mgr.GetConfig(), client.Options{

@@ -95,3 +95,16 @@ func FromClusterProviderConfig(pc *v1alpha1.ClusterProviderConfig) Config {
 
 	return out
 }
+
+// WithCredentials returns the Config with another Secret to log in with. The type of the credentials, and the
+// key in the Secret, stay.
+func (c Config) WithCredentials(secret types.NamespacedName) Config {
+	key := ""
+	if c.login.secret != nil {
+		key = c.login.secret.key
+	}
+
+	c.login.source, c.login.secret = v1alpha1.CredentialsSecret, &secretKey{secret, key}
+
+	return c
+}

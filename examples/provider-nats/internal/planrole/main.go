@@ -72,7 +72,10 @@ func derive(roles []byte) ([]byte, error) {
 		}
 
 		role.Name += "-plan"
-		role.Rules = reads(role.Rules)
+
+		if role.Rules = reads(role.Rules); role.Kind == "ClusterRole" {
+			role.Rules = withNamespaces(role.Rules)
+		}
 
 		if err := encoder.Encode(role, &out); err != nil {
 			return nil, err
@@ -107,4 +110,19 @@ func reads(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	}
 
 	return out
+}
+
+// withNamespaces returns rules that permit to get all namespaces, so that the command can say that one does not exist.
+func withNamespaces(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	for i, rule := range rules {
+		if slices.Equal(rule.Resources, []string{"namespaces"}) && slices.Contains(rule.Verbs, "get") {
+			rules[i].ResourceNames = nil
+
+			return rules
+		}
+	}
+
+	return append(rules, rbacv1.PolicyRule{
+		APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"},
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -42,6 +43,7 @@ func Plan(o Options, config func(kubeconfig string) (*rest.Config, error)) (plan
 
 			return managerOptions(scheme, of)
 		},
-		Setup: func(ctx context.Context, m manager.Manager) error { return setup(ctx, m, o, nil) },
+		Credentials: func(secret types.NamespacedName) { o.credentials = secret },
+		Setup:       func(ctx context.Context, m manager.Manager) error { return setup(ctx, m, o, nil) },
 	}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -94,6 +95,9 @@ type Options struct {
 	// ChangeLog receives every change that the provider makes in NATS. Nil means none. It neither delays nor
 	// fails a pass.
 	ChangeLog changelog.Sink
+
+	// credentials is the Secret of a plan, in place of those that the configurations name.
+	credentials types.NamespacedName
 
 	// Logger is the provider's logger. The zero value discards.
 	Logger logr.Logger
@@ -222,7 +226,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, o Options, ro []managed.Reconc
 		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
 		PollInterval:            o.PollInterval,
 		MaxConcurrentReconciles: o.MaxReconcileRate,
-	}, kinds.Sharing{PollWhenNotified: o.PollWhenNotified, WatchSecrets: o.WatchSecrets, Limits: o.Limits}, ro...)
+	}, kinds.Sharing{
+		PollWhenNotified: o.PollWhenNotified, WatchSecrets: o.WatchSecrets, Limits: o.Limits, Credentials: o.credentials,
+	}, ro...)
 }
 
 // record configures the change log, and registers the metrics of its losses and of the connections, until

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -37,6 +38,9 @@ type Options struct {
 	// AllowHosts are the hosts that a configuration may name, each with or without its port. Empty means all: every user
 	// with permission to write a configuration can then probe the network of the cluster.
 	AllowHosts []string
+
+	// Credentials is the Secret to log in with. Without a name, each configuration names one.
+	Credentials types.NamespacedName
 }
 
 // AddFlags adds the flag of the allowed hosts.
@@ -61,6 +65,7 @@ type Connections struct {
 	live   ctrlclient.Reader     // reads from the API server: the role permits to get Secrets, not to list or watch them
 	users  []providerconfig.User // an empty object of each kind
 	hosts  []string              // the allowed ones; none means all
+	login  types.NamespacedName  // the Secret to log in with; no name: that of each configuration
 	limits *limit.Set
 	cache  *connection.Cache[*postgres.Client]
 }
@@ -77,7 +82,7 @@ func Setup(m ctrl.Manager, all []resource.Managed, o Options, l logging.Logger) 
 		users = append(users, user)
 	}
 	c := &Connections{
-		kube: m.GetClient(), live: m.GetAPIReader(), users: users, hosts: o.AllowHosts,
+		kube: m.GetClient(), live: m.GetAPIReader(), users: users, hosts: o.AllowHosts, login: o.Credentials,
 		limits: newLimits(), cache: connection.New((*postgres.Client).Close),
 	}
 	err := providerconfig.Setup(m, kinds(), users, providerconfig.WithLogger(l), providerconfig.WithLimits(c.limits))
@@ -174,6 +179,9 @@ func (c *Connections) Link(ctx context.Context, mg resource.Managed) (*Link, err
 		return nil, err
 	}
 	spec := settings(config)
+	if c.login.Name != "" {
+		spec.CredentialsSecretRef.Namespace, spec.CredentialsSecretRef.Name = c.login.Namespace, c.login.Name
+	}
 	version, err := connection.Version(spec) // not the generation, which a deletion also increments
 	if err != nil {
 		return nil, err

@@ -22,6 +22,8 @@ func TestDerive(t *testing.T) {
 			strings.Join(verbs, "\n  - ") + "\n"
 	}
 
+	namespaces := rule(`""`, "namespaces", "get")
+
 	for name, tc := range map[string]struct {
 		reason, role, want string
 		err                string
@@ -29,23 +31,29 @@ func TestDerive(t *testing.T) {
 		"Reads": {
 			"What changes something is left out.",
 			role("ClusterRole", "p", rule("a.org", "b", "get", "list", "patch", "watch"), rule("a.org", "b/status", "patch")),
-			role("ClusterRole", "p-plan", rule("a.org", "b", "get", "list", "watch")), "",
+			role("ClusterRole", "p-plan", rule("a.org", "b", "get", "list", "watch"), namespaces), "",
 		},
 		"Lease": {
 			"The command takes no lease.",
 			role("ClusterRole", "p", rule("coordination.k8s.io", "leases", "get", "update"), rule("a.org", "b", "get")),
-			role("ClusterRole", "p-plan", rule("a.org", "b", "get")), "",
+			role("ClusterRole", "p-plan", rule("a.org", "b", "get"), namespaces), "",
 		},
 		"All": {
 			"All verbs include those that read.", role("ClusterRole", "p", rule("a.org", "b", "'*'")),
-			role("ClusterRole", "p-plan", rule("a.org", "b", "get", "list", "watch")), "",
+			role("ClusterRole", "p-plan", rule("a.org", "b", "get", "list", "watch"), namespaces), "",
 		},
 		"Two": {
 			"Markers with a namespace make further roles.",
 			"---\n" + role("ClusterRole", "p", rule("a.org", "b", "get")) +
 				"---\n" + role("Role", "p", rule("a.org", "c", "get")),
-			role("ClusterRole", "p-plan", rule("a.org", "b", "get")) +
+			role("ClusterRole", "p-plan", rule("a.org", "b", "get"), namespaces) +
 				"---\n" + role("Role", "p-plan", rule("a.org", "c", "get")), "",
+		},
+		"Namespaces": {
+			"The command can say of any namespace that it does not exist.",
+			role("ClusterRole", "p", strings.Replace(rule(`""`, "namespaces", "get"), "  resources",
+				"  resourceNames:\n  - kube-system\n  resources", 1)),
+			role("ClusterRole", "p-plan", namespaces), "",
 		},
 		"Empty": {"Nothing was generated yet.", "---\n", "", "run make generate"},
 		"Text":  {"It is no YAML.", "a: [", "", "yaml"},

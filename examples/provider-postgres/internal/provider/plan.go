@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -47,6 +48,7 @@ func Plan(o Options, config func(kubeconfig string) (*rest.Config, error)) (plan
 
 			return managerOptions(scheme, of)
 		},
-		Setup: func(ctx context.Context, m manager.Manager) error { return setup(ctx, m, o, nil) },
+		Credentials: func(secret types.NamespacedName) { o.Connect.Credentials = secret },
+		Setup:       func(ctx context.Context, m manager.Manager) error { return setup(ctx, m, o, nil) },
 	}, nil
 }

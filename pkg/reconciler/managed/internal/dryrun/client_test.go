@@ -70,7 +70,7 @@ func TestAnswers(t *testing.T) {
 	stored.Finalizers = []string{"example.org/wait"}
 	stored.Status.Phase = corev1.PodRunning
 	c := newClient(t, stored)
-	ctx, s := dryrun.Begin(t.Context())
+	ctx, s := dryrun.Begin(t.Context(), nil)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -149,7 +149,7 @@ func TestAnswers(t *testing.T) {
 // TestCreate verifies what a created object has, and which exist already.
 func TestCreate(t *testing.T) {
 	c := newClient(t, pod("a"))
-	ctx, s := dryrun.Begin(t.Context())
+	ctx, s := dryrun.Begin(t.Context(), nil)
 	if err := c.Create(ctx, pod("a")); !kerrors.IsAlreadyExists(err) {
 		t.Errorf("of what is stored: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestCreate(t *testing.T) {
 // TestStored verifies that a session can have an object that the API server does not have, without a write.
 func TestStored(t *testing.T) {
 	c := newClient(t)
-	ctx, s := dryrun.Begin(t.Context())
+	ctx, s := dryrun.Begin(t.Context(), nil)
 	mine := pod("new")
 	mine.UID, mine.ResourceVersion = "uid-9", "not a number"
 	if err := s.Store(corev1.SchemeGroupVersion.WithKind("Pod"), mine); err != nil {
@@ -201,7 +201,7 @@ func TestStored(t *testing.T) {
 // TestRefused verifies that a write that cannot be answered is an error, and is not sent.
 func TestRefused(t *testing.T) {
 	c := newClient(t, pod("a"))
-	ctx, s := dryrun.Begin(t.Context())
+	ctx, s := dryrun.Begin(t.Context(), nil)
 	body := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`))
 	for name, err := range map[string]error{
 		"create without a session": c.Create(t.Context(), pod("b")),

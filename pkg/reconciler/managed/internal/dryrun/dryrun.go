@@ -15,6 +15,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/moorage-dev/moorage/internal/mergepatch"
@@ -42,9 +43,36 @@ const maxFields = 32
 
 // A Session has the writes that were made with its context. It is safe for concurrent use.
 type Session struct {
+	offer *Offer
+
 	mu      sync.Mutex
 	objects map[id]content // nil content: deleted
 	writes  []Write
+	read    []Identity // of the offer
+}
+
+// An Offer has objects that sessions share, as if they were stored. The zero value has none. It must not be changed
+// while a session uses it.
+type Offer struct{ objects map[id]content }
+
+// An Identity names an object.
+type Identity struct {
+	Kind   schema.GroupVersionKind
+	Object types.NamespacedName
+}
+
+// Add adds an object of the kind.
+func (o *Offer) Add(kind schema.GroupVersionKind, obj client.Object) error {
+	c, err := encode(kind, obj)
+	if err != nil {
+		return err
+	}
+	if o.objects == nil {
+		o.objects = map[id]content{}
+	}
+	o.objects[id{kind, client.ObjectKeyFromObject(obj)}] = c
+
+	return nil
 }
 
 // content is an object as JSON. It is never changed.
@@ -58,9 +86,10 @@ type id struct {
 
 type sessionKey struct{}
 
-// Begin returns a context with a new session.
-func Begin(ctx context.Context) (context.Context, *Session) {
-	s := &Session{objects: map[id]content{}}
+// Begin returns a context with a new session. The session reads an object from the offer if it has none itself. The
+// offer may be nil.
+func Begin(ctx context.Context, offer *Offer) (context.Context, *Session) {
+	s := &Session{offer: offer, objects: map[id]content{}}
 
 	return context.WithValue(ctx, sessionKey{}, s), s
 }
@@ -93,11 +122,24 @@ func (s *Session) Writes() []Write {
 	return slices.Clone(s.writes)
 }
 
+// ReadOfOffer returns the objects of the offer that were read, in the order of the first reads.
+func (s *Session) ReadOfOffer() []Identity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return slices.Clone(s.read)
+}
+
 // find returns what the session has of an object. A known object without content was deleted.
 func (s *Session) find(of id) (o content, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o, known = s.objects[of]
+	if o, known = s.objects[of]; known || s.offer == nil {
+		return o, known
+	}
+	if o, known = s.offer.objects[of]; known && !slices.Contains(s.read, Identity{of.kind, of.key}) {
+		s.read = append(s.read, Identity{of.kind, of.key})
+	}
 
 	return o, known
 }
