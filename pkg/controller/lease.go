@@ -90,7 +90,7 @@ func (l *Lease) Deadline() time.Time {
 }
 
 // Holder returns the identity of the process that holds the lease, as this process has last read or written it. It
-// sends no request. The identity is empty if nobody holds the lease, or if the lease was not read yet. It equals
+// sends no request. The identity is empty if no process holds the lease, or if the lease was not read yet. It equals
 // Identity if this process is the holder. A process that waits for the lease reads it at each retry period.
 func (l *Lease) Holder() string {
 	l.mu.Lock()

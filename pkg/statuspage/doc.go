@@ -4,6 +4,6 @@
 //
 // Start with [Add]: one call in the main of a provider switches the page on.
 //
-// The page is served on a loopback address only. It reads what the process knows, and the cache of the manager. It sends
-// nothing to the API server, and computes nothing while nobody looks.
+// The page is served on a loopback address only. It reads what the process knows, and the cache of the manager. It
+// sends nothing to the API server, and computes nothing while no page is open.
 package statuspage

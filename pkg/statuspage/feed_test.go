@@ -44,7 +44,8 @@ func (s *site) live(readers int) (end func() string) {
 	}
 }
 
-// TestPagesShareSnapshots: fifty open pages share one snapshot per second. If nothing changes, they get heartbeats only.
+// TestPagesShareSnapshots: fifty open pages share one snapshot per second. If nothing changes, they get heartbeats
+// only.
 func TestPagesShareSnapshots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := signedIn(t, example())
@@ -101,13 +102,13 @@ func TestChangesBeforeTheStream(t *testing.T) {
 	})
 }
 
-// TestNothingWithoutReaders: while nobody looks, nothing is read, no goroutine is left, and the fleet is not kept.
+// TestNothingWithoutReaders: while no page is open, nothing is read, no goroutine is left, and the fleet is not kept.
 func TestNothingWithoutReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := signedIn(t, example())
 		<-time.After(time.Hour)
 		if s.feed.reads != 0 {
-			t.Errorf("%d snapshots although nobody has looked", s.feed.reads)
+			t.Errorf("%d snapshots although no page was open", s.feed.reads)
 		}
 		end := s.live(3)
 		<-time.After(10 * time.Second)

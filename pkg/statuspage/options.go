@@ -30,7 +30,7 @@ type Options struct {
 	// no leader election, or that the holder is not shown.
 	Lease *controller.Lease
 
-	// Logger gets the one-time links. Nil means that nobody can open the page.
+	// Logger gets the one-time links. With nil the page cannot be opened.
 	Logger logging.Logger
 }
 

@@ -14,7 +14,7 @@ const (
 	maxText        = 512 // bytes of a text
 	maxFilter      = 128 // bytes of the text of a filter
 	maxConnections = 100
-	maxWaits       = 20
+	maxGroups      = 20
 	maxPages       = 1 << 20
 )
 

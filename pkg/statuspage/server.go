@@ -106,8 +106,8 @@ func (s *server) refuse(w http.ResponseWriter, why string) {
 	})
 }
 
-// logIn ends a one-time link and begins a session. The answer is a page and not a redirect, because browsers do not send
-// a strict cookie with a redirect that another site began.
+// logIn ends a one-time link and begins a session. The answer is a page and not a redirect, because browsers do not
+// send a strict cookie with a redirect that another site began.
 func (s *server) logIn(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead || strings.Contains(r.Header.Get("Sec-Purpose"), "prefetch") {
 		w.WriteHeader(http.StatusNoContent) // only a person uses the link up

@@ -70,7 +70,9 @@ func TestMethods(t *testing.T) {
 // TestHeaders: every answer has the headers that keep other sites away, and no page has code or style of its own.
 func TestHeaders(t *testing.T) {
 	s := signedIn(t, example())
-	for _, path := range []string{"/", "/object/uid-broken", "/object/none", "/login", "/style.css", "/page.js", "/nothing"} {
+	for _, path := range []string{
+		"/", "/object/uid-broken", "/object/none", "/login", "/style.css", "/page.js", "/nothing",
+	} {
 		w := s.do(http.MethodGet, path)
 		for name, want := range headers {
 			if got := w.Header().Get(name); got != want {

@@ -39,7 +39,7 @@ type overview struct {
 	Total       int
 	Before      string // link to the page before; empty: none
 	After       string
-	Waits       []waitView
+	Waiting     []waitView
 	Connections []connectionView
 	MoreConns   int
 	Changes     []changeView
@@ -181,7 +181,7 @@ func (s *server) overviewOf(f *fleet, q query) overview {
 	if v.Total > last {
 		v.After = q.link(q.page + 1)
 	}
-	v.Waits = f.waits()
+	v.Waiting = f.waitingGroups()
 	for _, c := range f.connections[:min(len(f.connections), maxConnections)] {
 		v.Connections = append(v.Connections, connectionOf(c))
 	}
@@ -245,8 +245,8 @@ func (f *fleet) objectOf(o object) objectView {
 	return v
 }
 
-// waits returns the groups of objects that wait, the largest first.
-func (f *fleet) waits() []waitView {
+// waitingGroups returns the groups of objects that wait, the largest first.
+func (f *fleet) waitingGroups() []waitView {
 	type group struct{ reason, connection string }
 	n := map[group]int{}
 	first := map[group]object{}
@@ -268,7 +268,7 @@ func (f *fleet) waits() []waitView {
 			strings.Compare(a.Connection, b.Connection))
 	})
 
-	return out[:min(len(out), maxWaits)]
+	return out[:min(len(out), maxGroups)]
 }
 
 // connectionName names the configuration of an object. It is empty if there is none.

@@ -98,8 +98,8 @@ func (k KindInspection) Kind() schema.GroupVersionKind {
 	return schema.GroupVersionKind(k.of.reconciler.of)
 }
 
-// Objects returns all objects of the kind in the cache. They must not be changed. It waits for the cache until ctx ends.
-// It returns [ErrNotRunning] if the controller does not run in this process now.
+// Objects returns all objects of the kind in the cache. They must not be changed. It waits for the cache until ctx
+// ends. It returns [ErrNotRunning] if the controller does not run in this process now.
 func (k KindInspection) Objects(ctx context.Context) ([]resource.Managed, error) {
 	reader, queue := k.of.running()
 	if reader == nil || queue == nil {
@@ -110,8 +110,8 @@ func (k KindInspection) Objects(ctx context.Context) ([]resource.Managed, error)
 }
 
 // LastPass returns how the last pass over an object decided, if the object was not well after it: it was not Ready, not
-// Synced, not UpToDate, or being deleted. It returns false for all other objects, and for an object without a pass since
-// the process started.
+// Synced, not UpToDate, or being deleted. It returns false for all other objects, and for an object without a pass
+// since the process started.
 func (k KindInspection) LastPass(mg resource.Managed) (LastPass, bool) {
 	noted, ok := k.of.noted(client.ObjectKeyFromObject(mg))
 	if !ok || noted.uid != mg.GetUID() {
@@ -123,8 +123,8 @@ func (k KindInspection) LastPass(mg resource.Managed) (LastPass, bool) {
 }
 
 // NextReconcile returns from when on the object may be reconciled again without an event. The time may have passed, if
-// the object waits for a worker. It returns false if the object is being reconciled, waits for an event, or is not known
-// to the queue.
+// the object waits for a worker. It returns false if the object is being reconciled, waits for an event, or is not
+// known to the queue.
 func (k KindInspection) NextReconcile(mg resource.Managed) (time.Time, bool) {
 	_, queue := k.of.running()
 	if queue == nil {
@@ -157,7 +157,7 @@ type inspectedKind struct {
 	passes map[types.NamespacedName]notedPass
 }
 
-// A notedPass has what the last decision of a pass was made from. It is explained when somebody asks.
+// A notedPass has what the last decision of a pass was made from. It is explained on request.
 type notedPass struct {
 	uid      types.UID
 	at       time.Time
