@@ -63,8 +63,12 @@ type known struct{}
 
 func (known) LastPass(mg resource.Managed) (managed.LastPass, bool) {
 	s, _ := stateOf(mg)
+	last := managed.LastPass{At: begin, Action: "Observe", Because: "The state of the external resource is not known."}
+	if s == differs {
+		last.Action, last.Because = "Tolerate", "The policies do not allow to update."
+	}
 
-	return managed.LastPass{At: begin, Action: "Tolerate", Because: "The policies do not allow to update."}, s != well
+	return last, s != well
 }
 
 func (known) NextReconcile(resource.Managed) (time.Time, bool) { return begin.Add(time.Minute), true }

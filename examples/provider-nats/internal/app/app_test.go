@@ -52,7 +52,7 @@ func TestCommandLine(t *testing.T) {
 			"show no operator's page to others", "run --status-addr :8082", 2,
 			"--status-addr: the status page is not served at \":8082\"",
 		},
-		"Rate":    {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
+		"Rate": {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
 		"Retry": {
 			"never without a pause",
 			"run --leader-elect-retry-period 0s", 2, "--leader-elect-retry-period must be more than 0",
