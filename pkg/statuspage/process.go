@@ -20,7 +20,7 @@ import (
 // readTimeout is how long the caches may take. They are in memory, and only at the start of a process not filled.
 const readTimeout = 2 * time.Second
 
-// A fleet is all that the pages show, at one moment. It does not change, and is shared by all pages.
+// A fleet is all that the pages show, at one moment. It is shared by all pages, and only its rendered pages change.
 type fleet struct {
 	at          time.Time
 	kinds       []kind
@@ -30,6 +30,7 @@ type fleet struct {
 	changes     []change
 	leadership  leadership
 	version     string // equal if nothing has changed that a reader needs to know at once
+	rendered    rendered
 }
 
 // A kind is one kind of the provider.

@@ -126,7 +126,10 @@ func (s *server) logIn(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) overview(w http.ResponseWriter, r *http.Request) {
 	f := s.feed.current(r.Context())
-	render(w, http.StatusOK, "overview.tmpl", s.overviewOf(f, parseQuery(r.URL.Query())))
+	q := parseQuery(r.URL.Query())
+	write(w, http.StatusOK, f.rendered.page(q.link(q.page), func() []byte {
+		return execute("overview.tmpl", s.overviewOf(f, q))
+	}))
 }
 
 func (s *server) object(w http.ResponseWriter, r *http.Request) {
@@ -155,8 +158,22 @@ func asset(name, contentType string) http.HandlerFunc {
 
 // render writes a page.
 func render(w http.ResponseWriter, code int, name string, data any) {
+	write(w, code, execute(name, data))
+}
+
+// execute returns a page, or nil if it cannot be rendered.
+func execute(name string, data any) []byte {
 	var page bytes.Buffer
 	if err := pages.ExecuteTemplate(&page, name, data); err != nil {
+		return nil
+	}
+
+	return page.Bytes()
+}
+
+// write writes a page.
+func write(w http.ResponseWriter, code int, page []byte) {
+	if page == nil {
 		http.Error(w, "the status page cannot be shown", http.StatusInternalServerError)
 
 		return
@@ -164,5 +181,5 @@ func render(w http.ResponseWriter, code int, name string, data any) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // a test has none
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(page.Bytes()) // as above
+	_, _ = w.Write(page) // a reader who is gone needs nothing
 }
