@@ -291,6 +291,18 @@ first-hour: devcluster ## From nothing to a Ready object of a new kind: in six c
 	@go -C cmd/moorage test ./internal/cli -count=1 -timeout 60m -run '^(TestFirstHour|TestPage)$$'
 	@go -C cmd/moorage test ./internal/cli -count=1 -v -timeout 30m -run '^(TestFirstHour|TestPage)$$' -bounds | grep -v '^=== '
 
+# The browser is that of Debian, and axe-core that of the npm registry. Neither is a requirement of a module.
+AXE := 4.10.3
+
+.PHONY: page
+page: | bin ## The status page in Chromium: the first paint of 20,000 objects, accessibility, structure, changes while it is open
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || apt-get install -y -q chromium chromium-driver >/dev/null || \
+		{ echo "page: there is no Chromium, and it cannot be installed: run as root: apt-get install chromium chromium-driver" >&2; exit 1; }
+	@[ -e bin/axe-core-$(AXE)/axe.min.js ] || { mkdir -p bin/axe-core-$(AXE) && cd bin/axe-core-$(AXE) && npm pack --silent axe-core@$(AXE) >/dev/null && \
+		tar -xzf axe-core-$(AXE).tgz --strip-components=1 package/axe.min.js; } || \
+		{ echo "page: axe-core cannot be installed: put axe.min.js of axe-core $(AXE) into bin/axe-core-$(AXE)" >&2; exit 1; }
+	@go test ./pkg/statuspage -count=1 -v -timeout 15m -run '^TestBrowser$$' -axe $(CURDIR)/bin/axe-core-$(AXE)/axe.min.js | grep -v '^=== '
+
 .PHONY: mutate
 mutate: ## Change every decision in every way; the tests must notice each
 	@for d in $(DECISIONS); do echo "== mutate $$d"; go run ./internal/mutate $$d; done

@@ -48,6 +48,7 @@ var table = []layer{
 	{"4.5", "what is built on reconcilers", []unit{
 		{path: "pkg/reconciler", why: "the seed's import path: aliases of managed"},
 		{path: "pkg/plan/...", why: "the command of a provider that shows what it would do"},
+		{path: "pkg/statuspage/...", why: "the page of a provider for its operators"},
 		{path: "pkg/xp/...", why: "the names of crossplane-runtime, and an adapter of its clients"},
 		{path: "pkg/sim/...", why: "what authors of adapters use of the simulator"},
 		{path: "pkg/clusters/remote/...", why: "another cluster as the external system of managed resources"},

@@ -39,6 +39,7 @@ type Lease struct {
 
 	mu       sync.Mutex
 	deadline time.Time
+	holder   string // see Holder
 }
 
 // expired is the deadline of a process that no longer holds the lease.
@@ -88,12 +89,32 @@ func (l *Lease) Deadline() time.Time {
 	return l.deadline
 }
 
+// Holder returns the identity of the process that holds the lease, as this process has last read or written it. It
+// sends no request. The identity is empty if no process holds the lease, or if the lease was not read yet. It equals
+// Identity if this process is the holder. A process that waits for the lease reads it at each retry period.
+func (l *Lease) Holder() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.holder
+}
+
+func (l *Lease) noteHolder(identity string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.holder = identity
+}
+
 // Get returns the record of the lock. A leader calls Get when a renewal fails. If Get finds no lease, or a lease that
 // this process does not hold, another client has deleted or changed the lease. The deadline then counts as passed until
 // this process acquires the lease again.
 func (l *Lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	deadline := l.currentDeadline()
 	record, raw, err := l.Interface.Get(ctx)
+	if err == nil {
+		l.noteHolder(record.HolderIdentity)
+	}
 	switch {
 	case err == nil && record.HolderIdentity != l.Identity():
 		l.expire(deadline)
@@ -141,6 +162,7 @@ func (l *Lease) renew(r resourcelock.LeaderElectionRecord, write func() error) e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.holder = r.HolderIdentity
 	if r.HolderIdentity == l.Identity() {
 		l.deadline = begun.Add(l.renewDeadline)
 	} else {

@@ -96,6 +96,7 @@ type reportingConfig struct {
 	provider        string
 	providerVersion string
 	observability   telemetry.Options
+	inspected       *inspectedKind // nil: no Inspector
 }
 
 // A processConfig has what the reconciler knows of its process.

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -195,23 +193,5 @@ func (r *Reconciler) joinLists(mg resource.Managed) {
 
 // stored returns all objects of the kind in the cache. They must not be changed.
 func (r *Reconciler) stored(ctx context.Context) ([]resource.Managed, error) {
-	list, err := r.newList()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, errors.Wrapf(err, "cannot list objects of the kind %s", r.of.Kind)
-	}
-	var all []resource.Managed
-	err = apimeta.EachListItem(list, func(o runtime.Object) error {
-		mg, ok := o.(resource.Managed)
-		if !ok {
-			return errors.Errorf("the list of the kind %s has a %T", r.of.Kind, o)
-		}
-		all = append(all, mg)
-
-		return nil
-	})
-
-	return all, err
+	return r.listFrom(ctx, r.client)
 }

@@ -85,6 +85,7 @@ func NewReconciler(m manager.Manager, of resource.ManagedKind, o ...ReconcilerOp
 	}
 	r.invalid = redact.Error(validate(&r.config))
 	r.planWith(m)
+	r.inspect()
 	r.createdAt = r.clock.Now().Add(-1) // no instant since is zero
 	r.awaitElection(m)
 	if r.objects = newObjectMemory(r.forget); r.states != nil {
@@ -205,6 +206,7 @@ func (r *Reconciler) withoutObject(key types.NamespacedName, a lifecycle.Admissi
 	default:
 		r.warnDeleted(key, "")
 		r.objects.Forget(key)
+		r.inspected.forget(key)
 		r.tracker.Forget(key)
 
 		return next{}

@@ -42,6 +42,7 @@ func (p *pass) conclude(ctx context.Context, o outcome, err error) (reconcile.Re
 			p.writeOutcome(ctx, &e)
 		default:
 			next := p.report(c, e)
+			p.r.inspected.note(p)
 			next.priority = p.queuePriority()
 
 			return next.answer()

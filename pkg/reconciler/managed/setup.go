@@ -68,6 +68,7 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 		return nil
 	}
 	addLiveness(m, name, options).reconciler.Store(r)
+	r.inspected.readFrom(m.GetCache())
 	outer := options.Reconciler
 	options.Reconciler = nil // a builder wants it apart
 
@@ -91,6 +92,7 @@ func Setup(m manager.Manager, of resource.ManagedKind, o controller.Options, ro 
 func (r *Reconciler) lifetime() source.Source {
 	return source.Func(func(ctx context.Context, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		context.AfterFunc(ctx, r.pace.Stop)
+		context.AfterFunc(ctx, func() { r.inspected.readFrom(nil) })
 
 		return nil
 	})
@@ -118,9 +120,11 @@ func SetupGated(m manager.Manager, g *crdgate.Gate, of resource.ManagedKind, o c
 		defer r.objects.Clear() // others look after the objects
 		defer r.stopRestoreWatch()
 		defer r.pace.Stop()
+		defer r.inspected.readFrom(nil)
 
 		return crdgate.RunController(ctx, m, controllerName(of), options, func(c cache.Cache) []source.Source {
 			var own client.Object = mg
+			r.inspected.readFrom(c)
 			sources := []source.Source{source.Kind(c, own, &handler.EnqueueRequestForObject{}, r.Predicate()),
 				r.References(c), r.Notifications(), r.overdue()}
 			for _, w := range r.watches {
@@ -178,7 +182,7 @@ func wire(m manager.Manager, of resource.ManagedKind, o controller.Options,
 		options.Reconciler = limited
 	}
 
-	return r, options
+	return r, r.inspected.watchQueue(options)
 }
 
 func controllerName(of resource.ManagedKind) string {

@@ -13,15 +13,20 @@ import (
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed/internal/lifecycle"
 )
 
-// Explanations are made only for a debug line and for the answer to a request. All other passes make none.
+// Explanations are made only for a debug line, for the answer to a request, and when an Inspector is asked.
 
 // why explains the last decision of a pass, from the facts that the decision was made from.
 func why(p *pass) explain.Reason {
-	if admission := explain.Admit(p.lastAdmitted); admission.Result != lifecycle.Reconcile {
+	return whyFrom(p.lastAdmitted, p.lastFacts)
+}
+
+// whyFrom explains the last decision of a pass that has ended, from what it was made from.
+func whyFrom(admitted lifecycle.AdmitFacts, facts lifecycle.Facts) explain.Reason {
+	if admission := explain.Admit(admitted); admission.Result != lifecycle.Reconcile {
 		return admission.Reason
 	}
 
-	return explain.Decide(p.lastFacts).Reason
+	return explain.Decide(facts).Reason
 }
 
 // logDecision logs the last decision of a pass, an admission or an action, with the reason for it.

@@ -48,7 +48,11 @@ func TestCommandLine(t *testing.T) {
 		"Sync":    {"never resync without a pause", "run --sync 0s", 2, "--sync must be more than 0"},
 		"Probe":   {"never ask without a pause", "run --restore-probe -1s", 2, "--restore-probe must not be negative"},
 		"Timeout": {"never a pass without time", "run --timeout 0s", 2, "--timeout must be more than 0"},
-		"Rate":    {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
+		"Status": {
+			"show no operator's page to others", "run --status-addr :8082", 2,
+			"--status-addr: the status page is not served at \":8082\"",
+		},
+		"Rate": {"never stand still", "dev --max-reconcile-rate 0", 2, "--max-reconcile-rate must be more than 0"},
 		"Retry": {
 			"never without a pause",
 			"run --leader-elect-retry-period 0s", 2, "--leader-elect-retry-period must be more than 0",

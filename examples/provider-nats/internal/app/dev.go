@@ -20,7 +20,7 @@ import (
 
 func dev(ctx context.Context, args []string, out io.Writer) error {
 	flags, o := flag.NewFlagSet("provider-nats dev", flag.ContinueOnError), provider.DefaultOptions()
-	o.HealthAddress, o.MetricsAddress = "0", "0"
+	o.HealthAddress, o.MetricsAddress, o.StatusAddress = "0", "0", "127.0.0.1:0"
 	debug := tuning(flags, &o)
 	dir := flags.String("dir", "", "folder that keeps all data for the next time; empty means none")
 	port := flags.Int("nats-port", 0, "port of NATS on 127.0.0.1; 0 means any that is free")
@@ -96,7 +96,7 @@ func guide(ctx context.Context, where devenv.Options, o tour.Options, once bool)
 
 			return t.Guided(), nil
 		},
-		Commands: func() []string { return commandsFor(env, o.Plugin) },
+		Commands: func() []string { return append(commandsFor(env, o.Plugin), t.StatusPage()...) },
 		Ended:    func() <-chan struct{} { return t.Provider() },
 	}
 	err := g.Run(ctx)

@@ -17,6 +17,7 @@ import (
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/provider"
 	"github.com/moorage-dev/moorage/pkg/changelog"
 	"github.com/moorage-dev/moorage/pkg/errors"
+	"github.com/moorage-dev/moorage/pkg/statuspage"
 )
 
 // tuning adds the flags that both commands have.
@@ -44,6 +45,9 @@ func tuning(flags *flag.FlagSet, o *provider.Options) (debug *bool) {
 			"permits to get it")
 	flags.StringVar(&o.ProfilingAddress, "pprof-bind-address", o.ProfilingAddress,
 		"where to serve /debug/pprof; 0 means nowhere")
+	flags.StringVar(&o.StatusAddress, "status-addr", o.StatusAddress,
+		"where to serve the status page, such as 127.0.0.1:8082: a loopback address, which kubectl port-forward reaches; "+
+			"the log has a link that opens it once; empty means nowhere")
 	flags.StringVar(&o.Namespace, "namespace", o.Namespace,
 		"reconcile the objects of this namespace only, or of several, separated by commas; empty means all")
 
@@ -66,6 +70,10 @@ func check(o provider.Options) error {
 		return errors.Errorf("%w: --timeout must be more than 0", errUsage)
 	case o.MaxReconcileRate <= 0:
 		return errors.Errorf("%w: --max-reconcile-rate must be more than 0", errUsage)
+	}
+
+	if err := statuspage.CheckAddress(o.StatusAddress); err != nil {
+		return errors.Errorf("%w: --status-addr: %w", errUsage, err)
 	}
 
 	if err := o.Election.Check(); err != nil {

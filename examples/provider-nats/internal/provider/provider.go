@@ -30,6 +30,7 @@ import (
 	"github.com/moorage-dev/moorage/pkg/logging"
 	"github.com/moorage-dev/moorage/pkg/ratelimiter"
 	"github.com/moorage-dev/moorage/pkg/reconciler/managed"
+	"github.com/moorage-dev/moorage/pkg/statuspage"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/apis/v1alpha1"
 	kinds "github.com/moorage-dev/moorage/examples/provider-nats/internal/controller"
@@ -91,6 +92,9 @@ type Options struct {
 	// MetricsSecure serves metrics by TLS, with a certificate that is created at the start, and only to users
 	// that the API server permits to get /metrics, see GuardMetrics.
 	MetricsSecure bool
+
+	// StatusAddress serves the status page, on a loopback address. Empty means that there is none.
+	StatusAddress string
 
 	// ChangeLog receives every change that the provider makes in NATS. Nil means none. It neither delays nor
 	// fails a pass.
@@ -164,7 +168,12 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 	}
 	defer forget()
 
-	options = append(options, recorded...)
+	page, err := statusPage(mgr, o, lease)
+	if err != nil {
+		return err
+	}
+
+	options = append(append(options, recorded...), page)
 
 	if lease != nil {
 		options = append(options, managed.WithLeaseDeadline(lease.Deadline))
@@ -175,6 +184,14 @@ func Run(ctx context.Context, cfg *rest.Config, o Options, ro ...managed.Reconci
 	}
 
 	return errors.Wrap(mgr.Start(ctx), "the manager failed")
+}
+
+// statusPage adds the status page to the manager, if it has an address, and returns the option of each kind.
+func statusPage(mgr ctrl.Manager, o Options, lease *controller.Lease) (managed.ReconcilerOption, error) {
+	return statuspage.Add(mgr, statuspage.Options{
+		Address: o.StatusAddress, Provider: Name, Version: version(), Limits: o.Limits, Lease: lease,
+		Logger: logging.NewLogrLogger(o.Logger),
+	})
 }
 
 // newScheme returns a scheme with all kinds.

@@ -1,6 +1,7 @@
 package tour
 
 import (
+	"io"
 	"time"
 
 	"github.com/moorage-dev/moorage/examples/provider-nats/internal/child"
@@ -9,8 +10,8 @@ import (
 // stopTimeout is how long the provider may take to stop.
 const stopTimeout = 40 * time.Second
 
-// startProvider starts the provider as a process of its own, which can be killed.
-func startProvider(program []string, kubeconfig string, poll time.Duration) (*child.Process, error) {
+// startProvider starts the provider as a process of its own, which can be killed. Its output is also written to log.
+func startProvider(program []string, kubeconfig string, poll time.Duration, log io.Writer) (*child.Process, error) {
 	if len(program) == 0 {
 		self, err := child.Self()
 		if err != nil {
@@ -22,5 +23,5 @@ func startProvider(program []string, kubeconfig string, poll time.Duration) (*ch
 
 	return child.Start(append(program[:len(program):len(program)], "run",
 		"--kubeconfig", kubeconfig, "--poll", poll.String(), "--poll-when-notified", "0", "--exit-on-stdin-eof",
-		"--health-probe-bind-address", "0", "--metrics-bind-address", "0"), nil)
+		"--health-probe-bind-address", "0", "--metrics-bind-address", "0", "--status-addr", "127.0.0.1:0"), log)
 }

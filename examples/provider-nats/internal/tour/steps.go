@@ -204,7 +204,7 @@ func (t *Tour) killInTheMiddle(ctx context.Context) error {
 		return errors.Wrap(err, "cannot delete the bucket")
 	}
 
-	p, err := startProvider(t.o.Provider, t.env.ProviderKubeconfig, t.o.Poll)
+	p, err := startProvider(t.o.Provider, t.env.ProviderKubeconfig, t.o.Poll, &t.page)
 	if err == nil {
 		t.provider = p
 	}

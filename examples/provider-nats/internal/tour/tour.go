@@ -65,6 +65,7 @@ type Tour struct {
 	js  jetstream.JetStream
 
 	provider *child.Process
+	page     statusLink // of the provider
 	looks    looks
 
 	eventsBefore map[string]bool // events about orders before the stream is changed
@@ -134,7 +135,7 @@ func (t *Tour) open(ctx context.Context) error {
 		return err
 	}
 
-	t.provider, err = startProvider(t.o.Provider, t.env.ProviderKubeconfig, t.o.Poll)
+	t.provider, err = startProvider(t.o.Provider, t.env.ProviderKubeconfig, t.o.Poll, &t.page)
 
 	return err
 }
