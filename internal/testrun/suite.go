@@ -45,6 +45,7 @@ type moduleTime struct {
 // the Go command does not see.
 var unrepeated = []string{"cmd/kubectl-moorage", "cmd/moorage", "examples/edge/internal/tour",
 	"examples/provider-nats/internal/app", "examples/provider-nats/internal/plugintest",
+	"examples/provider-postgres/internal/systemtest",
 	"examples/provider-nats/internal/tour",
 	"examples/provider-postgres/internal/planted",
 	"internal/layering", "internal/trials", "internal/sim/planted", "pkg/xp"}
