@@ -326,6 +326,8 @@ func planned() []string {
 	return []string{
 		"an unnamed type: Informers.WaitForCacheSync", "an unnamed type: Manager.Start",
 		"apply of an unnamed type: k8s.io/apimachinery/pkg/runtime.ApplyConfiguration",
+		"live of an unnamed type: *k8s.io/apimachinery/pkg/apis/meta/v1/unstructured.Unstructured",
+		"patch of an unnamed type: *k8s.io/apimachinery/pkg/apis/meta/v1/unstructured.Unstructured",
 	}
 }
 
