@@ -127,7 +127,7 @@ func TestSnapshotIsComplete(t *testing.T) {
 			"of", "empty", "deletionPolicy", "client", "createdAt", "elected", "invalid",
 			// are unused, or do not matter, in a world of which snapshots are taken
 			"graph", "tracker", "watching", "restores", "calls", "inFlight", "stopRestoreWatch", "limits", "lists", "waker",
-			"pruned", "telemetry", "pace", "createErrorLog", "planner",
+			"pruned", "telemetry", "pace", "createErrorLog", "planner", "inspected",
 		},
 		reflect.TypeFor[process](): {
 			"number", "began", "clock", "dead", "cache", "queue", "turns", "knowledge", "states",
