@@ -124,8 +124,9 @@ func TestPlanPage(t *testing.T) {
 	r.unwritten(before)
 }
 
-// settled returns a table without durations and the number of objects at rest, with single spaces.
+// settled returns a table without durations, the number of calls and that of objects at rest, with single spaces.
 func settled(table string) string {
+	table = regexp.MustCompile(`\d+ calls? to list and \d+ to look`).ReplaceAllString(table, "n calls")
 	table = regexp.MustCompile(`in [0-9.]+m?s`).ReplaceAllString(table, "in 1s")
 	table = regexp.MustCompile(`\d+ objects|\d+ as it is`).ReplaceAllStringFunc(table, func(count string) string {
 		_, what, _ := strings.Cut(count, " ")
@@ -366,12 +367,15 @@ import (
 	"context"
 	"os"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/moorage-dev/moorage/pkg/plan"
 )
+
+var credentials types.NamespacedName
 
 const version = "v1.2.3"
 
