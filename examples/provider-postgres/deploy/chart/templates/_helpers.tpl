@@ -59,6 +59,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- toJson $out }}
 {{- end }}
 
+{{/* Rules that permit to get all namespaces, so that the command plan can say that one does not exist. */}}
+{{- define "provider.withNamespaces" -}}
+{{- $rules := . }}
+{{- $permitted := false }}
+{{- range $rules }}
+{{- if and (eq (join "," .resources) "namespaces") (has "get" .verbs) }}
+{{- $permitted = true }}
+{{- $_ := unset . "resourceNames" }}
+{{- end }}
+{{- end }}
+{{- if not $permitted }}
+{{- $rules = append $rules (dict "apiGroups" (list "") "resources" (list "namespaces") "verbs" (list "get")) }}
+{{- end }}
+{{- toJson $rules }}
+{{- end }}
+
 {{/* The rules of the provider: those of its role, without writes of Secrets if no object asks for any. */}}
 {{- define "provider.rules" -}}
 {{- $rules := (.Files.Get "files/rbac/role.yaml" | fromYaml).rules }}
