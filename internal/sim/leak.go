@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/moorage-dev/moorage/internal/redact"
 )
 
 // A memorySearch walks memory by reflection.
@@ -29,7 +31,7 @@ func (s *memorySearch) look(v reflect.Value, path string) {
 	pkg := v.Type().PkgPath()
 	if slices.ContainsFunc(foreign,
 		func(name string) bool { return strings.HasSuffix(pkg, name) || strings.Contains(pkg, name+"/") }) &&
-		path != "" {
+		path != "" || v.Type() == textsOfFailures {
 		return
 	}
 	switch v.Kind() { //nolint:exhaustive // nothing is kept in the others
@@ -60,7 +62,9 @@ func (s *memorySearch) look(v reflect.Value, path string) {
 	}
 }
 
-// foreign has the packages whose types do not belong to the reconciler. One of them stores a bounded number of texts of
-// failures.
-var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "moorage/internal/redact", "testing",
+// textsOfFailures is the type of a cache that stores a bounded number of texts of failures.
+var textsOfFailures = reflect.TypeFor[redact.Cache]()
+
+// foreign has the packages whose types do not belong to the reconciler.
+var foreign = []string{"moorage/internal/sim", "moorage/pkg/sim/apiserver", "testing",
 	"k8s.io/apimachinery/pkg/runtime", "prometheus/client_golang", "reflect"}

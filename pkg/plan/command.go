@@ -32,7 +32,7 @@ type Provider struct {
 	Manager func(namespaces []string) manager.Options
 
 	// Credentials lets Setup use the Secret of this name in place of those that the configurations of the provider
-	// name. It is called before Setup, and only with the flag --credentials-secret. If it is nil, the flag is an error.
+	// name. It is called before Setup, and only with the flag --credentials-secret. If it is nil, there is no such flag.
 	Credentials func(secret types.NamespacedName)
 
 	// Setup sets up all kinds with a manager, as the provider does. The manager sends no write, and runs nothing.
@@ -54,7 +54,7 @@ const (
 // Run runs the command with its arguments, without the name of the command. It prints the plans to out, and progress
 // and errors to errs. The result is the exit code: ExitUnchanged, ExitFailed or ExitChanges.
 func Run(ctx context.Context, args []string, out, errs io.Writer, p Provider) int {
-	f, err := parse(p.Name, args, errs)
+	f, err := parse(p, args, errs)
 	if stderrors.Is(err, flag.ErrHelp) {
 		return ExitUnchanged
 	}
@@ -112,10 +112,6 @@ func prepare(ctx context.Context, f flags, p Provider) (
 	var manifests []manifest
 	var cfg *rest.Config
 	var unread []string
-	if f.secret != "" && p.Credentials == nil {
-		return nil, nil, nil, errors.New("--credentials-secret: this provider cannot use other credentials than those of " +
-			"its configurations")
-	}
 	if f.secret != "" {
 		p.Credentials(f.credentials())
 	}

@@ -46,17 +46,17 @@ func TestTimeout(t *testing.T) {
 		want    string
 		signals bool // a signal ends the command, and not --timeout
 	}{
-		"set-up":        {setup: mapping, want: "--timeout of 500ms is over: waited for the set-up of the kinds"},
+		"set-up":        {setup: mapping, want: "--timeout of 3s is over: waited for the set-up of the kinds"},
 		"set-up signal": {setup: mapping, signals: true, want: "interrupted: waited for the set-up of the kinds"},
 		"credentials": {
 			config: func(*rest.Config) (*rest.Config, error) { <-never; return nil, errors.New("unreachable") },
-			want:   "--timeout of 500ms is over: waited for the access to a cluster",
+			want:   "--timeout of 3s is over: waited for the access to a cluster",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
-			timeout := "500ms"
+			timeout := "3s"
 			asked := func() {}
 			if c.signals {
 				timeout, asked = "1h", interrupt

@@ -41,8 +41,8 @@ const (
 )
 
 // parse parses the flags, and returns an error that names the flag to correct.
-func parse(name string, args []string, errs io.Writer) (f flags, err error) {
-	set := flag.NewFlagSet(name+" plan", flag.ContinueOnError)
+func parse(p Provider, args []string, errs io.Writer) (f flags, err error) {
+	set := flag.NewFlagSet(p.Name+" plan", flag.ContinueOnError)
 	set.SetOutput(errs)
 	set.StringVar(&f.kubeconfig, "kubeconfig", "",
 		"path of a kubeconfig; empty means $KUBECONFIG, the pod's own access, or ~/.kube/config")
@@ -59,8 +59,10 @@ func parse(name string, args []string, errs io.Writer) (f flags, err error) {
 		"with --server-side, take over fields that other field managers have set; otherwise their objects cannot be planned")
 	set.StringVar(&f.how.FieldManager, "field-manager", "",
 		"with -f, the field manager that would apply the manifests; empty means that of kubectl apply")
-	set.StringVar(&f.secret, "credentials-secret", "", "use the Secret `namespace/name` in place of those that the "+
-		"configurations of the provider name, with the same keys; its credentials need no more than to read")
+	if p.Credentials != nil {
+		set.StringVar(&f.secret, "credentials-secret", "", "use the Secret `namespace/name` in place of those that the "+
+			"configurations of the provider name, with the same keys; its credentials need no more than to read")
+	}
 	set.BoolVar(&f.all, "all", false, "print the objects that stay as they are, too")
 	set.StringVar(&f.output, "o", outputTable, "how to print the plans: table or json")
 	set.IntVar(&f.workers, "workers", 10, "how many objects are planned at a time")

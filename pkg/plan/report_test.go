@@ -36,6 +36,7 @@ func plans() []managed.Plan {
 	update.ExternalName = "id\x1b[2J\n7"
 	fixed := planOf("b-fixed", "Update")
 	fixed.Differences = []commonv1.Difference{{Path: "storage", Desired: `"file"`, Observed: `"memory"`, Immutable: true}}
+	fixed.Reported = true
 	failed := planOf("c-failed", "")
 	failed.Because, failed.Err = "", errors.New("no route\r\nto \x07host")
 	adopted := planOf("d-adopted", "Keep")
@@ -180,6 +181,8 @@ func TestExitCode(t *testing.T) {
 	failed := managed.Plan{Err: errors.New("boom")}
 	immutable := planOf("a", "Update")
 	immutable.Differences = []commonv1.Difference{{Path: "storage", Immutable: true}}
+	newer := immutable
+	immutable.Reported = true
 	for name, c := range map[string]struct {
 		plans []managed.Plan
 		want  int
@@ -191,6 +194,7 @@ func TestExitCode(t *testing.T) {
 		"delete":        {[]managed.Plan{planOf("a", "Delete")}, ExitChanges},
 		"failed":        {[]managed.Plan{failed}, ExitFailed},
 		"immutable":     {[]managed.Plan{immutable}, ExitUnchanged},
+		"of a version":  {[]managed.Plan{newer}, ExitChanges},
 		"failed change": {[]managed.Plan{planOf("a", "Create"), failed}, ExitFailed},
 	} {
 		if got := reportOf(c.plans...).exitCode(); got != c.want {

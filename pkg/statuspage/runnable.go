@@ -25,11 +25,14 @@ type runnable struct {
 // NeedLeaderElection returns false: a process that is not the leader names the leader.
 func (*runnable) NeedLeaderElection() bool { return false }
 
-// Start serves the page until ctx ends.
+// Start serves the page until ctx ends. If the address is in use, it logs that, and the provider runs without the page:
+// an error would end the manager.
 func (r *runnable) Start(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", r.address)
 	if err != nil {
-		return errors.Wrapf(err, "cannot serve the status page at %s", r.address)
+		r.server.login.log.Info("Cannot serve the status page", "address", r.address, "error", err.Error())
+
+		return nil
 	}
 
 	return r.serve(ctx, listener)

@@ -54,6 +54,10 @@ type Plan struct {
 	Differences     []commonv1.Difference
 	MoreDifferences int
 
+	// Reported is whether the status of the object has all Differences already. It is false for a kind without
+	// commonv1.DriftStatus.
+	Reported bool
+
 	// Err says why the action is not known. Its text is redacted.
 	Err error
 
@@ -88,10 +92,12 @@ func (p Plan) Changes() bool {
 		p.Action) && !p.Immutable()
 }
 
-// Immutable reports whether the plan is an Update, and no field that differs can be changed. The reconciler calls
-// Update then, and the client refuses it with an error that says what to do. So the resource stays as it is.
+// Immutable reports whether the plan is an Update, no field that differs can be changed, and the status of the object
+// has these fields already. The provider that runs has called Update for them, and calls it again: the resource stays
+// as it is. A difference that is not in the status is one between versions of the provider, or between the object and
+// a manifest.
 func (p Plan) Immutable() bool {
-	return p.Action == lifecycle.Update.String() && len(p.Differences) > 0 && p.MoreDifferences == 0 &&
+	return p.Action == lifecycle.Update.String() && len(p.Differences) > 0 && p.MoreDifferences == 0 && p.Reported &&
 		!slices.ContainsFunc(p.Differences, func(d commonv1.Difference) bool { return !d.Immutable })
 }
 
@@ -186,6 +192,7 @@ func (p *pass) completePlan(plan *Plan, session *dryrun.Session, err error) {
 	plan.ExternalName = meta.GetExternalName(p.mg)
 	if p.differences != nil {
 		plan.Differences, plan.MoreDifferences = p.differences.fields, p.differences.more
+		plan.Reported = reported(p.mg, plan.Differences)
 	}
 	plan.Referents = nil
 	for _, of := range session.ReadOfOffer() {
@@ -204,6 +211,20 @@ func (p *pass) completePlan(plan *Plan, session *dryrun.Session, err error) {
 	default:
 		plan.Action, plan.Because, plan.Facts = because.Result, because.Says, because.Facts
 	}
+}
+
+// reported reports whether the status of an object has differences in all of some fields.
+func reported(mg resource.Managed, all []commonv1.Difference) bool {
+	reporter, ok := mg.(resource.DriftReporter)
+	if !ok || reporter.GetDrift() == nil {
+		return false
+	}
+
+	return !slices.ContainsFunc(all, func(d commonv1.Difference) bool {
+		return !slices.ContainsFunc(reporter.GetDrift().Fields, func(known commonv1.Difference) bool {
+			return known.Path == d.Path && known.Desired == d.Desired
+		})
+	})
 }
 
 const textOperating = "An operation of the external system is in progress."

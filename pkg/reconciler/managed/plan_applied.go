@@ -114,10 +114,16 @@ func (p *Planner) tryServerSide(ctx context.Context, stored, manifest *unstructu
 		options = append(options, client.ForceOwnership)
 	}
 	tried = manifest.DeepCopy()
+	if stored == nil && !how.ServerSide { // kubectl apply creates it, whatever a former object of the name had
+		tried.SetManagedFields(nil)
+	}
 	err = p.manager.Manager.GetClient().Apply(ctx, client.ApplyConfigurationFromUnstructured(tried), options...)
 	switch {
 	case unpermitted(err) && stored == nil:
-		return manifest.DeepCopy(), false, nil
+		tried = manifest.DeepCopy()
+		tried.SetResourceVersion("") // it is not stored, whatever the manifest has
+
+		return tried, false, nil
 	case unpermitted(err):
 		return mergedPatch(stored, manifest.DeepCopy().Object), false, nil
 	case err != nil || stored == nil:

@@ -66,8 +66,9 @@ func (c *console) awaitPauses(ctx context.Context, s *session, selections []clus
 	shown := c.progress("paused", len(found))
 	waiters := make([]*pauseWaiter, len(selections))
 
+	taken := map[int]bool{}
 	for i, where := range selections {
-		waiters[i] = newPauseWaiter(c, where, found, results, shown)
+		waiters[i] = newPauseWaiter(c, where, found, results, shown, taken)
 	}
 
 	for _, w := range waiters { // they have read the results, which they change
@@ -100,18 +101,19 @@ type pauseWaiter struct {
 	err     error                        // of the last Follow
 }
 
-// newPauseWaiter returns a waiter for the objects of a selection whose pause was requested.
+// newPauseWaiter returns a waiter for the objects of a selection whose pause was requested. Those that are taken have a
+// waiter already.
 func newPauseWaiter(c *console, where cluster.Selection, found []item, results []changed,
-	shown *progress,
+	shown *progress, taken map[int]bool,
 ) *pauseWaiter {
 	w := &pauseWaiter{
 		c: c, where: where, found: found, results: results, shown: shown, pending: map[types.NamespacedName]int{},
 	}
 
 	for i, it := range found {
-		if results[i].Result == pauseRequested && it.kind.Resource == where.Kind.Resource &&
+		if !taken[i] && results[i].Result == pauseRequested && it.kind.Resource == where.Kind.Resource &&
 			(where.Name == "" || where.Name == it.object.GetName()) {
-			w.pending[keyOf(it.object)] = i
+			w.pending[keyOf(it.object)], taken[i] = i, true
 		}
 	}
 

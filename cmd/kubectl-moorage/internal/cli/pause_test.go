@@ -87,6 +87,17 @@ func TestPauseOfSeveral(t *testing.T) {
 	}
 }
 
+// TestPauseOfOneTwice checks that an object that is named twice is paused and reported once.
+func TestPauseOfOneTwice(t *testing.T) {
+	s := newServer(t)
+	s.add("streams.nats.example.org", stream("a"))
+
+	got := runWith(t, "pause", "stream/a", "stream/a", "--timeout", "0", "--kubeconfig", s.kubeconfig)
+	if strings.Count(got.out, "stream/a") != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestPauseOfABusyProvider checks that the command waits on while objects are confirmed.
 func TestPauseOfABusyProvider(t *testing.T) {
 	s := newServer(t)
@@ -102,12 +113,12 @@ func TestPauseOfABusyProvider(t *testing.T) {
 		ctx, cancel := context.WithCancel(ctx)
 		round := rounds.Add(1)
 
-		go func() {
-			if round < 3 {
-				name := string("ab"[round-1])
-				s.add("streams.nats.example.org", stream(name, with("Synced", "False", "ReconcilePaused", "")))
-			}
+		if round < 3 {
+			name := string("ab"[round-1])
+			s.add("streams.nats.example.org", stream(name, with("Synced", "False", "ReconcilePaused", "")))
+		}
 
+		go func() {
 			s.awaitWatch(ctx, int(round))
 			cancel()
 		}()

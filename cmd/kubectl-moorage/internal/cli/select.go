@@ -9,6 +9,7 @@ import (
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/cluster"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // A target is what an argument names: an object, or all objects of a kind.
@@ -168,9 +169,15 @@ func (i item) check() error {
 		"have the conditions Ready and Synced", i.object, i.kind)
 }
 
-// find returns the objects of the selections, and an error for each selection that could not be read.
+// find returns the objects of the selections, each once, and an error for each selection that could not be read.
 func (s *session) find(ctx context.Context, selections []cluster.Selection) (found []item, failed []error) {
-	failed = s.each(ctx, selections, func(it item) { found = append(found, it) })
+	seen := map[types.UID]bool{}
+	failed = s.each(ctx, selections, func(it item) {
+		if !seen[it.object.GetUID()] {
+			seen[it.object.GetUID()] = true
+			found = append(found, it)
+		}
+	})
 
 	return found, failed
 }
