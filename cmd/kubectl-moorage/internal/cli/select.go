@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/cluster"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/object"
 	"github.com/moorage-dev/moorage/cmd/kubectl-moorage/internal/text"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // A target is what an argument names: an object, or all objects of a kind.
